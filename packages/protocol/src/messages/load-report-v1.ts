@@ -1,0 +1,82 @@
+import type { BookingId, WorkerId } from "../ids.ts";
+import { arrayMessage, type FieldReader, type MessageType } from "../message-type.ts";
+
+/**
+ * A worker's load. Worker to every router and Frontend of its model, on change (batched) and with each heartbeat.
+ * A number that the engine does not know is null: unknown is not idle.
+ */
+export interface LoadReport {
+  readonly workerId: WorkerId;
+  readonly generation: number;
+  /** Counts up by one; an older report that arrives late is dropped. */
+  readonly sequence: number;
+  /** False while the worker drains or its engine is down. */
+  readonly accepting: boolean;
+  readonly runningSequences: number | null;
+  readonly waitingSequences: number | null;
+  /** KV blocks referenced by running sequences and staged handoffs, shared ones counted once. */
+  readonly activeBlocks: number | null;
+  readonly cachedBlocks: number | null;
+  readonly totalBlocks: number | null;
+  /** Prompt tokens that are still to be computed. */
+  readonly waitingPrefillTokens: number | null;
+  readonly handoffsHeld: number;
+  /** Requests that have left this worker since the last report. */
+  readonly endedBookings: readonly BookingId[];
+  /** All that the worker still runs or stages, with each heartbeat: what is not here has ended. Null in between. */
+  readonly liveBookings: readonly BookingId[] | null;
+}
+
+const numberAt = (reader: FieldReader, index: number): number => reader.number(index);
+
+// v1: [workerId, generation, sequence, accepting, runningSequences, waitingSequences, activeBlocks, cachedBlocks,
+//      totalBlocks, waitingPrefillTokens, handoffsHeld, endedBookings, liveBookings]
+export const LoadReport: MessageType<LoadReport> = arrayMessage(
+  "load-report",
+  1,
+  [
+    "workerId",
+    "generation",
+    "sequence",
+    "accepting",
+    "runningSequences",
+    "waitingSequences",
+    "activeBlocks",
+    "cachedBlocks",
+    "totalBlocks",
+    "waitingPrefillTokens",
+    "handoffsHeld",
+    "endedBookings",
+    "liveBookings",
+  ],
+  (report) => [
+    report.workerId,
+    report.generation,
+    report.sequence,
+    report.accepting,
+    report.runningSequences,
+    report.waitingSequences,
+    report.activeBlocks,
+    report.cachedBlocks,
+    report.totalBlocks,
+    report.waitingPrefillTokens,
+    report.handoffsHeld,
+    report.endedBookings,
+    report.liveBookings,
+  ],
+  (fields) => ({
+    workerId: fields.string<WorkerId>(0),
+    generation: fields.number(1),
+    sequence: fields.number(2),
+    accepting: fields.boolean(3),
+    runningSequences: fields.optional(4, numberAt),
+    waitingSequences: fields.optional(5, numberAt),
+    activeBlocks: fields.optional(6, numberAt),
+    cachedBlocks: fields.optional(7, numberAt),
+    totalBlocks: fields.optional(8, numberAt),
+    waitingPrefillTokens: fields.optional(9, numberAt),
+    handoffsHeld: fields.number(10),
+    endedBookings: fields.strings<BookingId>(11),
+    liveBookings: fields.optional(12, (reader, index) => reader.strings<BookingId>(index)),
+  }),
+);

@@ -1,0 +1,160 @@
+import { fromWireError, type ServingError, toWireError, type WireError } from "../errors.ts";
+import type { WorkerId } from "../ids.ts";
+import { arrayMessage, type MessageType, malformed } from "../message-type.ts";
+import type { FinishReason } from "./frontend-facts-v1.ts";
+import { readLogprobs, type TokenLogprobs, writeLogprobs } from "./output-token.ts";
+
+/** How one choice ended: a reason, or an error. */
+export interface StreamEnd {
+  readonly reason: FinishReason | "error";
+  /** Set when the reason is `error`. */
+  readonly error: ServingError | null;
+  /** Prompt tokens that the worker's own cache held (the generating worker's word). */
+  readonly cachedTokens: number;
+}
+
+/** The new tokens of one choice of one request. */
+export interface FrameEntry {
+  readonly stream: number;
+  /** 0 to n − 1. */
+  readonly choice: number;
+  /** Index of the first of `tokens` in the choice's output, so that a repeat is harmless. */
+  readonly offset: number;
+  readonly tokens: readonly number[];
+  /** As long as `tokens`, or null if the request did not ask. */
+  readonly logprobs: readonly (TokenLogprobs | null)[] | null;
+  /** Set with the last entry of the choice. */
+  readonly end: StreamEnd | null;
+}
+
+/**
+ * One engine step's tokens for one Frontend. Worker to Frontend, once a step. `sequence` counts from 0 per
+ * (worker generation, Frontend generation) without gaps.
+ */
+export interface TokenFrame {
+  readonly workerId: WorkerId;
+  readonly generation: number;
+  readonly frontendGeneration: number;
+  readonly sequence: number;
+  readonly entries: readonly FrameEntry[];
+}
+
+type WireEntry = readonly [
+  stream: number,
+  choice: number,
+  offset: number,
+  tokens: readonly number[],
+  logprobs?: unknown,
+  end?: unknown,
+];
+
+// v1: [workerId, generation, frontendGeneration, sequence, [[stream, choice, offset, [id, …], logprobs?, end?], …]]
+//     end: [reason, cachedTokens, error?]
+export const TokenFrame: MessageType<TokenFrame> = arrayMessage(
+  "token-frame",
+  1,
+  ["workerId", "generation", "frontendGeneration", "sequence", "entries"],
+  (frame) => [
+    frame.workerId,
+    frame.generation,
+    frame.frontendGeneration,
+    frame.sequence,
+    frame.entries.map(writeEntry),
+  ],
+  (fields) => ({
+    workerId: fields.string<WorkerId>(0),
+    generation: fields.number(1),
+    frontendGeneration: fields.number(2),
+    sequence: fields.number(3),
+    entries: fields.array<WireEntry>(4).map(readEntry),
+  }),
+);
+
+function writeEntry(entry: FrameEntry): WireEntry {
+  if (entry.end !== null) {
+    return [
+      entry.stream,
+      entry.choice,
+      entry.offset,
+      entry.tokens,
+      writeAll(entry),
+      writeEnd(entry.end),
+    ];
+  }
+  if (entry.logprobs !== null) {
+    return [entry.stream, entry.choice, entry.offset, entry.tokens, writeAll(entry)];
+  }
+  return [entry.stream, entry.choice, entry.offset, entry.tokens];
+}
+
+function writeAll(entry: FrameEntry): unknown {
+  return entry.logprobs === null ? null : entry.logprobs.map(writeLogprobs);
+}
+
+function writeEnd(end: StreamEnd): unknown {
+  return end.error === null
+    ? [end.reason, end.cachedTokens]
+    : [end.reason, end.cachedTokens, toWireError(end.error)];
+}
+
+function readEntry(wire: WireEntry): FrameEntry {
+  if (typeof wire[0] !== "number" || typeof wire[2] !== "number" || !Array.isArray(wire[3])) {
+    throw malformed("token-frame", "entries");
+  }
+  const logprobs = wire[4];
+  return {
+    stream: wire[0],
+    choice: wire[1],
+    offset: wire[2],
+    tokens: wire[3],
+    logprobs: Array.isArray(logprobs) ? logprobs.map(readLogprobs) : null,
+    end: readEnd(wire[5]),
+  };
+}
+
+function readEnd(wire: unknown): StreamEnd | null {
+  if (wire === null || wire === undefined) return null;
+  if (!Array.isArray(wire) || typeof wire[1] !== "number") throw malformed("token-frame", "end");
+  const error = wire[2] as WireError | undefined;
+  return {
+    reason: wire[0] as StreamEnd["reason"],
+    cachedTokens: wire[1],
+    error: error === undefined || error === null ? null : fromWireError(error),
+  };
+}
+
+/** Asks a worker for frames that were lost on the way, by sequence number, both ends included. */
+export interface GetFrames {
+  readonly frontendId: string;
+  readonly frontendGeneration: number;
+  readonly from: number;
+  readonly to: number;
+}
+
+// v1: [frontendId, frontendGeneration, from, to]
+export const GetFrames: MessageType<GetFrames> = arrayMessage(
+  "get-frames",
+  1,
+  ["frontendId", "frontendGeneration", "from", "to"],
+  (ask) => [ask.frontendId, ask.frontendGeneration, ask.from, ask.to],
+  (fields) => ({
+    frontendId: fields.string(0),
+    frontendGeneration: fields.number(1),
+    from: fields.number(2),
+    to: fields.number(3),
+  }),
+);
+
+/** The frames that a worker's ring still holds of those asked for, in order, each as `token-frame` bytes. */
+export interface MissingFrames {
+  readonly frames: readonly Uint8Array[];
+}
+
+// v1: [[frame bytes, …]]
+export const MissingFrames: MessageType<MissingFrames> = arrayMessage(
+  "missing-frames",
+  1,
+  ["frames"],
+  (answer) => [answer.frames],
+  (fields) => ({ frames: fields.array<Uint8Array>(0) }),
+);
