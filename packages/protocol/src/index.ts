@@ -152,6 +152,13 @@ export {
   workerTypes,
 } from "./messages/worker-registration-v1.ts";
 export {
+  routersQueue,
+  type SubjectParty,
+  type SubjectRow,
+  subjectRow,
+  subjectTable,
+} from "./subject-table.ts";
+export {
   type ActorRole,
   actorRoles,
   type FrontendFact,
