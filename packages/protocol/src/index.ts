@@ -33,6 +33,7 @@ export {
   workerId,
 } from "./ids.ts";
 export {
+  type AnyMessage,
   arrayMessage,
   FieldReader,
   type MessageType,

@@ -13,6 +13,14 @@ export interface MessageType<T> {
   decode(bytes: Uint8Array): T;
 }
 
+/** A message of whatever type, for those who only read: tables, tools, docs. */
+export interface AnyMessage {
+  readonly name: string;
+  readonly version: number;
+  readonly layout: readonly string[] | null;
+  decode(bytes: Uint8Array): unknown;
+}
+
 /** A cold message that travels as a map and is checked by a schema when it arrives. */
 export function schemaMessage<T>(
   name: string,

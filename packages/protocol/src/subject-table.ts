@@ -1,4 +1,4 @@
-import type { MessageType } from "./message-type.ts";
+import type { AnyMessage } from "./message-type.ts";
 import { ActorHeartbeat } from "./messages/actor-heartbeat-v1.ts";
 import { Artifact, GetArtifact } from "./messages/artifact-v1.ts";
 import { Catalog } from "./messages/catalog-v1.ts";
@@ -27,13 +27,13 @@ export interface SubjectRow {
   /** `<ns>`, `<model>` (a name's token or `_`) and `<id>` stand for one token each. */
   readonly pattern: string;
   /** Null where the payload is empty. */
-  readonly message: MessageType<unknown> | null;
+  readonly message: AnyMessage | null;
   readonly publishers: readonly SubjectParty[];
   readonly subscribers: readonly SubjectParty[];
   /** Queue group: one member gets each message. */
   readonly queue: string | null;
   /** What comes back on the reply subject; null if the subject is no request. */
-  readonly reply: MessageType<unknown> | null;
+  readonly reply: AnyMessage | null;
   readonly meaning: string;
 }
 
@@ -44,18 +44,18 @@ const root = "baton.v1.<ns>";
 
 function row(
   pattern: string,
-  message: MessageType<never> | null,
+  message: AnyMessage | null,
   [publishers, subscribers]: readonly [readonly SubjectParty[], readonly SubjectParty[]],
   meaning: string,
-  more: { readonly queue?: string; readonly reply?: MessageType<never> } = {},
+  more: { readonly queue?: string; readonly reply?: AnyMessage } = {},
 ): SubjectRow {
   return {
     pattern: `${root}.${pattern}`,
-    message: message as MessageType<unknown> | null,
+    message,
     publishers,
     subscribers,
     queue: more.queue ?? null,
-    reply: (more.reply ?? null) as MessageType<unknown> | null,
+    reply: more.reply ?? null,
     meaning,
   };
 }
