@@ -1,3 +1,13 @@
+export type {
+  Booked,
+  BookedLoad,
+  BookingEntry,
+  Bookings,
+  BookingsOptions,
+  Reconciled,
+  WorkerReport,
+} from "./bookings/bookings.ts";
+export { createBookings } from "./bookings/create-bookings.ts";
 export {
   type BlockHasher,
   type BlockHasherInstance,
@@ -7,3 +17,70 @@ export {
   hashBytes,
 } from "./hashing/block-hasher.ts";
 export { baseHashSeed, type HashScope, type HashSeed, hashSeedFrom } from "./hashing/hash-seed.ts";
+export { createFcfsQueue, type FcfsQueueOptions } from "./queue/fcfs-queue.ts";
+export type {
+  Enqueued,
+  QueueCounters,
+  QueuedRequest,
+  RequestQueue,
+} from "./queue/request-queue.ts";
+export {
+  type Activation,
+  type ActivationTarget,
+  activationTarget,
+  bindingBuilt,
+  initialActivation,
+  reportedActivation,
+  routeOf,
+  setTarget,
+  type TargetKey,
+  targetToBuild,
+} from "./readiness/activation.ts";
+export { type ModelReadiness, modelReadiness } from "./readiness/model-readiness.ts";
+export {
+  type ServingMode,
+  type ServingOutcome,
+  servingMode,
+} from "./readiness/serving-mode.ts";
+export {
+  gatherWorkerSets,
+  type WorkerNeeds,
+  type WorkerSetFacts,
+} from "./readiness/worker-sets.ts";
+export { createSelector } from "./selection/create-selector.ts";
+export type { Busyness, Exclusion, Ineligibility } from "./selection/eligibility.ts";
+export {
+  type BuiltRouterMode,
+  builtRouterModes,
+  type ParsedRouterMode,
+  parseRouterMode,
+  type RouterMode,
+  routerModes,
+} from "./selection/router-mode.ts";
+export {
+  decodeOverrides,
+  mergeDecodeOverrides,
+  type RouterOverrides,
+} from "./selection/router-overrides.ts";
+export { selectionRules } from "./selection/selection-rules.ts";
+export type { PinFault, WorkerPin } from "./selection/worker-pin.ts";
+export type {
+  CandidateCost,
+  CandidateExplanation,
+  NoneReason,
+  Selection,
+  SelectionDetail,
+  SelectionExplanation,
+  SelectionRequest,
+  WorkerCandidate,
+  WorkerSelector,
+} from "./selection/worker-selector.ts";
+export { checkDecodeReach, type DecodeReach } from "./topology/decode-reach.ts";
+export { mergeConstraints } from "./topology/merge-constraints.ts";
+export { satisfies, topologyTaint, workerTaints } from "./topology/taints.ts";
+export {
+  deriveTransferConstraints,
+  type TransferConstraints,
+  type TransferFacts,
+  type TransferFault,
+} from "./topology/transfer-constraints.ts";

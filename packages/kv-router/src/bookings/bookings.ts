@@ -1,0 +1,80 @@
+import type { ActorId, BookingId, WorkerId } from "@baton/protocol";
+
+/** A claim on a worker's capacity, from selection until the worker reports that the request has ended. */
+export interface BookingEntry {
+  readonly bookingId: BookingId;
+  /** Null for one that was learned from the worker's own report. */
+  readonly frontendId: ActorId | null;
+  readonly workerId: WorkerId;
+  readonly generation: number;
+  readonly dpRank: number;
+  /** Blocks of the prompt; 0 for one learned from a report. */
+  readonly blocks: number;
+  /** 0 for one learned from a report. */
+  readonly promptTokens: number;
+  /** When it was booked or learned, epoch ms. */
+  readonly atMs: number;
+}
+
+export interface BookingsOptions {
+  /** Most bookings held at a time; further ones are refused. */
+  readonly limit: number;
+  /** How long a booking may be missing from its worker's reports before it counts as ended, ms. */
+  readonly graceMs: number;
+}
+
+/** What is booked on a worker, or on one of its ranks. A live view: it changes with the bookings, so read it and let go. */
+export interface BookedLoad {
+  readonly requests: number;
+  readonly blocks: number;
+  readonly promptTokens: number;
+}
+
+/** The outcome of booking. A booking heard twice is `duplicate`: the first stays. */
+export type Booked = "booked" | "duplicate" | "full";
+
+/** What a worker's report changed. */
+export interface Reconciled {
+  /** Bookings that have ended. */
+  readonly ended: readonly BookingEntry[];
+  /** Bookings learned from the report. */
+  readonly learned: number;
+}
+
+/**
+ * The active sequences of all workers, as one router knows them. Every router hears every booking and every
+ * worker's reports, so the tables of all routers come to the same.
+ */
+export interface Bookings {
+  /** Bookings held. */
+  readonly size: number;
+  book(entry: BookingEntry): Booked;
+  /** Ends one booking. */
+  release(bookingId: BookingId): BookingEntry | undefined;
+  get(bookingId: BookingId): BookingEntry | undefined;
+  /**
+   * Takes over what a worker says it runs. Bookings that it does not name end, except young ones, which it may not
+   * have received; so do all of older generations. Unknown ones are learned, while there is room. A report of an
+   * older generation than the worker's bookings changes nothing.
+   */
+  reconcile(report: WorkerReport, nowMs: number): Reconciled;
+  /** Ends all bookings of a worker that is gone. */
+  dropWorker(workerId: WorkerId): readonly BookingEntry[];
+  /** Ends all bookings of a worker's generations before `generation`. */
+  dropOlderGenerations(workerId: WorkerId, generation: number): readonly BookingEntry[];
+  /** Ends all bookings made for a Frontend that is gone. */
+  dropFrontend(frontendId: ActorId): readonly BookingEntry[];
+  /** What is booked on a worker. */
+  loadOf(workerId: WorkerId): BookedLoad;
+  /** What is booked on one rank of a worker. */
+  loadOfRank(workerId: WorkerId, dpRank: number): BookedLoad;
+}
+
+/** The bookings that a worker says it runs or stages. */
+export interface WorkerReport {
+  readonly workerId: WorkerId;
+  readonly generation: number;
+  readonly liveBookings: readonly BookingId[];
+  /** Where bookings learned from the report count. */
+  readonly dpRank: number;
+}
