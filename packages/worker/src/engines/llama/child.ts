@@ -1,0 +1,136 @@
+/**
+ * Entry of the engine's child process: holds node-llama-cpp and nothing else of Baton. It ends when its
+ * parent's pipe closes. `UV_THREADPOOL_SIZE=1` must be set by whoever starts it.
+ */
+
+import process from "node:process";
+import type { ChildMessage, LoadCommand, ParentMessage } from "./child-protocol.ts";
+import type { NativeContext, NativeModel, NativeModule, TokenBias } from "./native-types.ts";
+import { Sampler, type Sampling } from "./sampling.ts";
+import { StepLoop } from "./step-loop.ts";
+
+let loop: StepLoop | undefined;
+let complaint: string | undefined;
+
+function send(message: ChildMessage): void {
+  process.send?.(message);
+}
+
+// At once: a running batch must not keep an orphan alive.
+process.on("disconnect", () => process.kill(process.pid, "SIGKILL"));
+// A signal to the whole group must not end work that the parent lets finish.
+process.on("SIGINT", () => {});
+process.on("SIGTERM", () => {});
+process.on("message", (message: ParentMessage) => {
+  receive(message).catch((error: unknown) => {
+    const problem = error instanceof Error ? (error.stack ?? error.message) : String(error);
+    send({ kind: "unusable", problem });
+    process.exitCode = 1;
+    process.disconnect();
+  });
+});
+
+async function receive(message: ParentMessage): Promise<void> {
+  if (message.kind === "load") {
+    loop = await load(message);
+  } else if (loop !== undefined) {
+    await loop.handle(message);
+  }
+}
+
+async function load(command: LoadCommand): Promise<StepLoop> {
+  const native = (await import(command.moduleUrl)) as NativeModule;
+  const llama = await native.getLlama({
+    gpu: false,
+    build: "never",
+    skipDownload: true,
+    maxThreads: command.threads,
+    logLevel: "warn",
+    logger: (level, line) => {
+      complaint = line.trim();
+      send({ kind: "log", level, line: complaint });
+    },
+  });
+  const model = await llama.loadModel({ modelPath: command.modelPath });
+  const context = await model.createContext({
+    contextSize: chooseContextSize(command, model),
+    sequences: command.sequences,
+    batchSize: Math.max(512, command.stepTokens),
+    threads: command.threads,
+  });
+  complaint = undefined;
+  let vocabularySize = 0;
+  for (const _ of model.iterateAllTokens()) vocabularySize += 1;
+  const { repo, release } = llama.llamaCppRelease;
+  const contextSize = context.contextSize;
+  send({ kind: "loaded", build: `${repo}@${release}`, contextSize, vocabularySize });
+  return createLoop(command, native, model, context);
+}
+
+function createLoop(
+  command: LoadCommand,
+  native: NativeModule,
+  model: NativeModel,
+  context: NativeContext,
+): StepLoop {
+  const { sequences, chunkTokens, stepTokens } = command;
+  const { contextSize } = context;
+  const strategy = (): never => {
+    throw new Error("the sequence is at the end of its context");
+  };
+  const isEog = (token: number): boolean => model.isEogToken(token);
+  return new StepLoop(
+    { slots: sequences, chunkTokens, stepTokens, contextSize },
+    {
+      newSequence: () => context.getSequence({ contextShift: { strategy } }),
+      newSampler: (sampling) => new Sampler(sampling, isEog, biasOf(native, model, sampling)),
+      send,
+      lastComplaint: () => {
+        const last = complaint;
+        complaint = undefined;
+        return last;
+      },
+    },
+  );
+}
+
+function biasOf(
+  native: NativeModule,
+  model: NativeModel,
+  sampling: Sampling,
+): TokenBias | undefined {
+  if (sampling.logitBias.length === 0) return undefined;
+  const bias = native.TokenBias.for(model);
+  for (const [token, logit] of sampling.logitBias) bias.set(token, { logit });
+  return bias;
+}
+
+const contextStep = 256;
+
+/** The model's context, unless the cells of all sequences would take more memory than allowed. */
+function chooseContextSize(command: LoadCommand, model: NativeModel): number {
+  const wanted = command.contextSize ?? model.trainContextSize;
+  const perToken = kvBytesPerToken(model);
+  const affordable = Math.floor(command.kvMemoryBytes / (perToken * command.sequences));
+  const bounded = Math.min(wanted, Math.floor(affordable / contextStep) * contextStep);
+  if (bounded < contextStep) {
+    throw new Error(
+      `${command.kvMemoryBytes} bytes of KV memory are too few for ${command.sequences} sequences`,
+    );
+  }
+  return bounded;
+}
+
+/** Keys and values of one token over all layers, in half floats. */
+function kvBytesPerToken(model: NativeModel): number {
+  const { metadata } = model.fileInfo;
+  const architecture = (metadata.general as { architecture?: string }).architecture ?? "llama";
+  const facts = metadata[architecture] as {
+    block_count: number;
+    embedding_length: number;
+    attention: { head_count: number; head_count_kv?: number; key_length?: number };
+  };
+  const heads = facts.attention.head_count;
+  const width = facts.attention.key_length ?? facts.embedding_length / heads;
+  return 4 * facts.block_count * (facts.attention.head_count_kv ?? heads) * width;
+}
