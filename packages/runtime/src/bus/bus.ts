@@ -3,6 +3,8 @@ export interface BusMessage {
   readonly subject: string;
   /** A view that stays valid and is nobody else's to write. */
   readonly payload: Uint8Array;
+  /** Where the sender hears an answer or a bounce; null if nowhere. For tools that watch the bus. */
+  readonly replyTo: string | null;
   /** Answers the sender's `request`. Does nothing if the message was not a request. */
   respond(payload: Uint8Array): void;
 }
