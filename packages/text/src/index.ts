@@ -1,1 +1,22 @@
-export {};
+export { decodeTokenizerArtifact, encodeTokenizerArtifact } from "./artifact/artifact-codec.ts";
+export {
+  type AddedToken,
+  type Normalizer,
+  type PreTokenizer,
+  type TokenizerArtifact,
+  vocabularySize,
+} from "./artifact/tokenizer-artifact.ts";
+export type { EncodeJob } from "./encode/encode-job.ts";
+export type { GgufFacts } from "./gguf/gguf-facts.ts";
+export { type GgufTokenizerResult, readGgufTokenizer } from "./gguf/read-gguf-tokenizer.ts";
+export { readTokenizerFolder, type TokenizerFolder } from "./huggingface/read-tokenizer-folder.ts";
+export type { PreTokenizerFamily, SplitRule } from "./scan/split-rules.ts";
+export type { Detokenizer, DetokenizerOptions } from "./stream/detokenizer.ts";
+export { StopMatcher, type StopResult } from "./stream/stop-matcher.ts";
+export {
+  createTokenizer,
+  type EncodeOptions,
+  type Tokenizer,
+  TokenizerBuild,
+} from "./tokenizer.ts";
+export { TokenizerFormatError } from "./tokenizer-format-error.ts";

@@ -1,0 +1,25 @@
+const replacement = 0xfffd;
+const unitsPerString = 8192;
+
+/** Copies `text[from, to)` as UTF-16 units to the same places of `units`; a lone surrogate becomes U+FFFD. */
+export function copyUnits(text: string, from: number, to: number, units: Uint16Array): void {
+  for (let at = from; at < to; at += 1) {
+    const unit = text.charCodeAt(at);
+    units[at] = (unit & 0xf800) === 0xd800 && isLone(text, at, unit) ? replacement : unit;
+  }
+}
+
+function isLone(text: string, at: number, unit: number): boolean {
+  return unit < 0xdc00
+    ? (text.charCodeAt(at + 1) & 0xfc00) !== 0xdc00
+    : (text.charCodeAt(at - 1) & 0xfc00) !== 0xd800;
+}
+
+/** The text of `units[from, to)`. */
+export function textOfUnits(units: Uint16Array, from: number, to: number): string {
+  let text = "";
+  for (let at = from; at < to; at += unitsPerString) {
+    text += String.fromCharCode(...units.subarray(at, Math.min(at + unitsPerString, to)));
+  }
+  return text;
+}
