@@ -1,4 +1,15 @@
 export {
+  type ChunkHeader,
+  ChunkJoiner,
+  type ChunkJoinerOptions,
+  chunkHeaderBytes,
+  chunkHeaderNames,
+  type JoinedPayload,
+  readChunkHeader,
+  splitPayload,
+  writeChunkHeader,
+} from "./chunks.ts";
+export {
   bytesToTokens,
   pack,
   tokensToBytes,

@@ -6,6 +6,7 @@ export type {
   Identity,
   OptionSet,
 } from "./actor.ts";
+export { ActorMetrics } from "./actor-metrics.ts";
 export type {
   Bus,
   BusMessage,
@@ -15,5 +16,25 @@ export type {
   RequestOptions,
 } from "./bus/bus.ts";
 export type { Clock, Timer } from "./clock.ts";
+export {
+  createLogger,
+  type LoggerOptions,
+  type LogLevel,
+  logLevels,
+  silentLogger,
+} from "./logger.ts";
+export { mergeMetricsText } from "./merge-metrics.ts";
 export type { Counter, Histogram, Metrics } from "./metrics.ts";
+export {
+  createMetricsRegistry,
+  type MetricsRegistry,
+  type MetricsRegistryOptions,
+} from "./metrics-registry.ts";
+export { noMetrics } from "./no-metrics.ts";
+export { ProcessClock } from "./process-clock.ts";
 export type { Random } from "./random.ts";
+export { RealClock } from "./real-clock.ts";
+export { SeededRandom } from "./seeded-random.ts";
+export { SystemRandom } from "./system-random.ts";
+export { ManualClock, VirtualClock } from "./virtual-clock.ts";
+export { type XstateClock, xstateClock } from "./xstate-clock.ts";

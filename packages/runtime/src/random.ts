@@ -9,3 +9,6 @@ export interface Random {
   /** A new id: `prefix`, `-`, and 80 random bits in base 32. */
   id(prefix: string): string;
 }
+
+/** Random bytes in an id. */
+export const idBytes = 10;

@@ -1,0 +1,46 @@
+import type { ChunkHeader } from "@baton/protocol";
+
+/** A message as a transport delivers it. */
+export interface Inbound {
+  readonly subject: string;
+  /** Stays valid and belongs to the receiver. */
+  readonly payload: Uint8Array;
+  /** Empty if there is none. */
+  readonly reply: string;
+  /** The server's word that nobody listens on the subject that this was the reply of. */
+  readonly noResponders: boolean;
+  /** Set if the payload is a part of a larger one. */
+  readonly chunk: ChunkHeader | null;
+}
+
+/** A subscription of a transport. */
+export interface LinkSubscription {
+  unsubscribe(): void;
+}
+
+/** What a bus needs of its transport: NATS, or the network in memory. */
+export interface Link {
+  /** The largest payload of one message, headers included. */
+  readonly maxPayloadBytes: number;
+  send(subject: string, payload: Uint8Array, reply: string, chunk: ChunkHeader | null): void;
+  subscribe(
+    subject: string,
+    queue: string | null,
+    deliver: (message: Inbound) => void,
+  ): LinkSubscription;
+  flush(): Promise<void>;
+  /** Ends every subscription once what is on its way has been delivered. May take for ever with the server gone. */
+  drain(): Promise<void>;
+  close(): Promise<void>;
+}
+
+/** What a transport tells its bus. */
+export interface LinkListener {
+  onConnected(): void;
+  onDisconnected(): void;
+  onClosed(): void;
+  /** Messages were lost because this member did not take them fast enough. */
+  onSlowConsumer(lost: number): void;
+  /** A message whose headers make no sense. */
+  onMalformed(subject: string): void;
+}
