@@ -105,6 +105,10 @@ class FcfsQueue<Payload> implements RequestQueue<Payload> {
     return expired;
   }
 
+  *entries(): Iterable<QueuedRequest<Payload>> {
+    for (let place = this.#first; place !== undefined; place = place.after) yield place.request;
+  }
+
   clear(): readonly QueuedRequest<Payload>[] {
     const cleared: QueuedRequest<Payload>[] = [];
     for (let place = this.#first; place !== undefined; place = place.after) {

@@ -56,6 +56,8 @@ export interface RequestQueue<Payload> {
   cancel(requestId: RequestId): QueuedRequest<Payload> | undefined;
   /** Takes out all whose deadline is at or before `nowMs`, in order of arrival. */
   expire(nowMs: number): readonly QueuedRequest<Payload>[];
+  /** All that wait, in order. Not to be walked while the queue changes. */
+  entries(): Iterable<QueuedRequest<Payload>>;
   /** Takes out everything, as cancelled, in order of arrival: for a drain. */
   clear(): readonly QueuedRequest<Payload>[];
 }

@@ -1,0 +1,190 @@
+import type { BookingId } from "@baton/protocol";
+import fc from "fast-check";
+import { expect, it } from "vitest";
+import { type BookingEntry, createBookings } from "../../src/index.ts";
+import { booking, frontend, worker } from "../support.ts";
+
+const limit = 8;
+const graceMs = 5;
+const names = ["a", "b", "c", "d", "e", "f", "g", "h", "i", "j"];
+const workers = ["w1", "w2"];
+const frontends = ["f1", "f2"];
+
+const name = fc.constantFrom(...names).map(booking);
+const workerName = fc.constantFrom(...workers).map(worker);
+const frontendName = fc.constantFrom(...frontends).map(frontend);
+const generation = fc.integer({ min: 1, max: 3 });
+const dpRank = fc.integer({ min: 0, max: 1 });
+
+const steps = fc.array(
+  fc.oneof(
+    {
+      weight: 6,
+      arbitrary: fc.record({
+        do: fc.constant("book" as const),
+        entry: fc.record({
+          bookingId: name,
+          frontendId: frontendName,
+          workerId: workerName,
+          generation,
+          dpRank,
+          blocks: fc.integer({ min: 0, max: 9 }),
+          promptTokens: fc.integer({ min: 0, max: 99 }),
+        }),
+      }),
+    },
+    { weight: 2, arbitrary: fc.record({ do: fc.constant("release" as const), bookingId: name }) },
+    {
+      weight: 3,
+      arbitrary: fc.record({
+        do: fc.constant("reconcile" as const),
+        workerId: workerName,
+        generation,
+        dpRank,
+        liveBookings: fc.subarray(names.map(booking)),
+      }),
+    },
+    {
+      weight: 1,
+      arbitrary: fc.record({ do: fc.constant("drop-worker" as const), workerId: workerName }),
+    },
+    {
+      weight: 1,
+      arbitrary: fc.record({
+        do: fc.constant("drop-generations" as const),
+        workerId: workerName,
+        generation,
+      }),
+    },
+    {
+      weight: 1,
+      arbitrary: fc.record({ do: fc.constant("drop-frontend" as const), frontendId: frontendName }),
+    },
+  ),
+  { maxLength: 50 },
+);
+
+type Step = ReturnType<typeof steps.generate>["value"][number];
+type Model = Map<BookingId, BookingEntry>;
+
+it("holds what a plain map would hold, and its sums are the map's", () => {
+  fc.assert(
+    fc.property(steps, (taken) => {
+      const bookings = createBookings({ limit, graceMs });
+      const model: Model = new Map();
+      taken.forEach((step, nowMs) => {
+        const ended = applyToModel(model, step, nowMs);
+        expect(sorted(applyToTable(bookings, step, nowMs))).toEqual(sorted(ended));
+        expectEqual(bookings, model);
+      });
+    }),
+    { numRuns: 500 },
+  );
+});
+
+function applyToTable(
+  bookings: ReturnType<typeof createBookings>,
+  step: Step,
+  nowMs: number,
+): readonly BookingEntry[] {
+  switch (step.do) {
+    case "book":
+      bookings.book({ ...step.entry, atMs: nowMs });
+      return [];
+    case "release": {
+      const released = bookings.release(step.bookingId);
+      return released === undefined ? [] : [released];
+    }
+    case "reconcile":
+      return bookings.reconcile(step, nowMs).ended;
+    case "drop-worker":
+      return bookings.dropWorker(step.workerId);
+    case "drop-generations":
+      return bookings.dropOlderGenerations(step.workerId, step.generation);
+    case "drop-frontend":
+      return bookings.dropFrontend(step.frontendId);
+  }
+}
+
+/** Returns what ends. */
+function applyToModel(model: Model, step: Step, nowMs: number): readonly BookingEntry[] {
+  switch (step.do) {
+    case "book": {
+      const known = model.get(step.entry.bookingId);
+      const isRoom = known === undefined ? model.size < limit : known.frontendId === null;
+      if (isRoom) model.set(step.entry.bookingId, { ...step.entry, atMs: nowMs });
+      return [];
+    }
+    case "release":
+      return remove(model, (entry) => entry.bookingId === step.bookingId);
+    case "reconcile":
+      return reconcileModel(model, step, nowMs);
+    case "drop-worker":
+      return remove(model, (entry) => entry.workerId === step.workerId);
+    case "drop-generations":
+      return remove(
+        model,
+        (entry) => entry.workerId === step.workerId && entry.generation < step.generation,
+      );
+    case "drop-frontend":
+      return remove(model, (entry) => entry.frontendId === step.frontendId);
+  }
+}
+
+function reconcileModel(
+  model: Model,
+  step: Extract<Step, { do: "reconcile" }>,
+  nowMs: number,
+): readonly BookingEntry[] {
+  const own = [...model.values()].filter((entry) => entry.workerId === step.workerId);
+  if (own.some((entry) => entry.generation > step.generation)) return [];
+  const ended = remove(
+    model,
+    (entry) =>
+      own.includes(entry) &&
+      (entry.generation < step.generation ||
+        (!step.liveBookings.includes(entry.bookingId) &&
+          (entry.frontendId === null || nowMs - entry.atMs >= graceMs))),
+  );
+  for (const bookingId of step.liveBookings) {
+    if (model.has(bookingId) || model.size >= limit) continue;
+    const { workerId, generation: born, dpRank: rank } = step;
+    const learned = { frontendId: null, blocks: 0, promptTokens: 0, atMs: nowMs };
+    model.set(bookingId, { ...learned, bookingId, workerId, generation: born, dpRank: rank });
+  }
+  return ended;
+}
+
+function remove(model: Model, isGone: (entry: BookingEntry) => boolean): readonly BookingEntry[] {
+  const gone = [...model.values()].filter(isGone);
+  for (const entry of gone) model.delete(entry.bookingId);
+  return gone;
+}
+
+function expectEqual(bookings: ReturnType<typeof createBookings>, model: Model): void {
+  expect(bookings.size).toBe(model.size);
+  for (const bookingId of names.map(booking)) {
+    expect(bookings.get(bookingId)).toEqual(model.get(bookingId));
+  }
+  for (const workerId of workers.map(worker)) {
+    const own = [...model.values()].filter((entry) => entry.workerId === workerId);
+    expect(bookings.loadOf(workerId)).toMatchObject(sums(own));
+    for (const rank of [0, 1]) {
+      expect(bookings.loadOfRank(workerId, rank)).toMatchObject(
+        sums(own.filter((entry) => entry.dpRank === rank)),
+      );
+    }
+  }
+}
+
+function sums(entries: readonly BookingEntry[]) {
+  return {
+    requests: entries.length,
+    blocks: entries.reduce((sum, entry) => sum + entry.blocks, 0),
+    promptTokens: entries.reduce((sum, entry) => sum + entry.promptTokens, 0),
+  };
+}
+
+function sorted(entries: readonly BookingEntry[]): readonly BookingEntry[] {
+  return entries.toSorted((left, right) => (left.bookingId < right.bookingId ? -1 : 1));
+}
