@@ -1,1 +1,1 @@
-export {};
+export { decodeRouter } from "./actor.ts";

@@ -1,1 +1,2 @@
-export {};
+export { activationMachine } from "./activation.ts";
+export { prefillRouter } from "./actor.ts";

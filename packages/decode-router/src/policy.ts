@@ -1,0 +1,44 @@
+import type { WorkerView } from "@baton/cluster-view";
+import { type SelectionRequest, selectionRules } from "@baton/kv-router";
+import { Decode, Generate, type RouteDecode } from "@baton/protocol";
+import type { Chosen, DeskPolicy, WorkerCommand } from "@baton/routing";
+
+/**
+ * Decode's side of routing: with a ticket the worker fetches and goes on, without one it computes the prompt too. Both
+ * take the same path.
+ */
+export const decodePolicy: DeskPolicy<RouteDecode> = {
+  role: "decode-router",
+  leg: "decode",
+
+  pool(request: RouteDecode, workers: readonly WorkerView[]): readonly WorkerView[] {
+    return workers.filter((worker) => worker.workerType === request.pool);
+  },
+
+  rules(
+    request: RouteDecode,
+  ): Pick<SelectionRequest, "constraints" | "allowedWorkers" | "pin" | "overrides"> {
+    const rules = selectionRules(request.rules, "decode");
+    return request.overrides === null ? rules : { ...rules, overrides: request.overrides };
+  },
+
+  isStaged: (request) => request.handoff !== null,
+
+  command(request: RouteDecode, chosen: Chosen): WorkerCommand {
+    const command = {
+      requestId: request.requestId,
+      frontendId: request.frontendId,
+      frontendGeneration: request.frontendGeneration,
+      stream: request.stream,
+      generation: chosen.generation,
+      dpRank: chosen.dpRank,
+      blockHashes: request.blockHashes,
+      sequenceHashes: request.sequenceHashes,
+      work: request.work,
+      traceparent: request.traceparent,
+    };
+    return request.handoff === null
+      ? { verb: "generate", payload: Generate.encode(command) }
+      : { verb: "decode", payload: Decode.encode({ ...command, handoff: request.handoff }) };
+  },
+};
