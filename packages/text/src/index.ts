@@ -13,6 +13,15 @@ export { readTokenizerFolder, type TokenizerFolder } from "./huggingface/read-to
 export type { PreTokenizerFamily, SplitRule } from "./scan/split-rules.ts";
 export type { Detokenizer, DetokenizerOptions } from "./stream/detokenizer.ts";
 export { StopMatcher, type StopResult } from "./stream/stop-matcher.ts";
+export type { ChatMessage, ContentPart } from "./template/chat-message.ts";
+export {
+  type ChatTemplate,
+  parseChatTemplate,
+  type RenderOptions,
+  type TemplateTokens,
+} from "./template/chat-template.ts";
+export { ChatTemplateError, type ChatTemplateFailure } from "./template/chat-template-error.ts";
+export { type ChatTemplateCheck, checkChatTemplate } from "./template/check-chat-template.ts";
 export {
   createTokenizer,
   type EncodeOptions,
