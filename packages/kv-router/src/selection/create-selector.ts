@@ -1,3 +1,4 @@
+import { preferencesOf } from "../topology/taints.ts";
 import { busynessOf, exclusionOf } from "./eligibility.ts";
 import { createLeastLoadedPicker } from "./least-loaded-picker.ts";
 import type { Picker } from "./picker.ts";
@@ -82,8 +83,7 @@ class FilteringSelector implements WorkerSelector {
   }
 
   #ignores({ constraints }: SelectionRequest): boolean {
-    const preferred = constraints === undefined ? [] : Object.keys(constraints.preferredTaints);
-    return preferred.length > 0 && !this.#picker.usesPreferences;
+    return preferencesOf(constraints).length > 0 && !this.#picker.usesPreferences;
   }
 }
 

@@ -1,4 +1,4 @@
-import { preferenceFactor } from "../topology/taints.ts";
+import { type Preferences, preferenceFactor, preferencesOf } from "../topology/taints.ts";
 import { type Picker, randomIndex } from "./picker.ts";
 import type { CandidateCost, SelectionRequest, WorkerCandidate } from "./worker-selector.ts";
 
@@ -10,7 +10,10 @@ export function createLeastLoadedPicker(): Picker {
   return {
     mode: "least-loaded",
     usesPreferences: true,
-    costs: (request, candidates) => candidates.map((candidate) => costOf(request, candidate)),
+    costs: (request, candidates) => {
+      const preferences = preferencesOf(request.constraints);
+      return candidates.map((candidate) => costOf(preferences, candidate));
+    },
     pick: pickLeastLoaded,
     taken: () => undefined,
   };
@@ -21,11 +24,12 @@ function pickLeastLoaded(
   free: readonly WorkerCandidate[],
   random: number,
 ): number {
+  const preferences = preferencesOf(request.constraints);
   let bestCost = Number.POSITIVE_INFINITY;
   let bestShare = Number.POSITIVE_INFINITY;
   let ties: number[] = [];
   for (let index = 0; index < free.length; index++) {
-    const cost = loadCost(request, free[index]!);
+    const cost = loadCost(preferences, free[index]!);
     const share = usedShare(free[index]!);
     if (cost < bestCost || (cost === bestCost && share < bestShare)) {
       bestCost = cost;
@@ -38,19 +42,19 @@ function pickLeastLoaded(
   return ties[randomIndex(ties.length, random)]!;
 }
 
-function costOf(request: SelectionRequest, candidate: WorkerCandidate): CandidateCost {
+function costOf(preferences: Preferences, candidate: WorkerCandidate): CandidateCost {
   return {
-    cost: loadCost(request, candidate),
+    cost: loadCost(preferences, candidate),
     terms: {
       requests_in_flight: candidate.requestsInFlight,
       used_block_share: usedShare(candidate),
-      preference_factor: preferenceFactor(candidate.taints, request.constraints),
+      preference_factor: preferenceFactor(candidate.taints, preferences),
     },
   };
 }
 
-function loadCost(request: SelectionRequest, candidate: WorkerCandidate): number {
-  return (candidate.requestsInFlight + 1) * preferenceFactor(candidate.taints, request.constraints);
+function loadCost(preferences: Preferences, candidate: WorkerCandidate): number {
+  return (candidate.requestsInFlight + 1) * preferenceFactor(candidate.taints, preferences);
 }
 
 /** 0…1. Unknown counts as full: it is not idle. */

@@ -42,18 +42,22 @@ export function satisfies(
   return constraints?.requiredTaints.every((taint) => taints.has(taint)) ?? true;
 }
 
+/** Preferred taints with their weights, taken out of the constraints once per choice. */
+export type Preferences = readonly (readonly [taint: string, weight: number])[];
+
+/** The preferred taints of constraints. */
+export function preferencesOf(constraints: RoutingConstraints | undefined): Preferences {
+  return constraints === undefined ? [] : Object.entries(constraints.preferredTaints);
+}
+
 /**
  * What the preferred taints multiply a cost by: `exp(-tanh(sum of the weights the worker has))`, so 1 without
  * any, about 0.37 for strong attraction, about 2.72 for strong repulsion (negative weights).
  */
-export function preferenceFactor(
-  taints: ReadonlySet<string>,
-  constraints: RoutingConstraints | undefined,
-): number {
-  if (constraints === undefined) return 1;
-  let weight = 0;
-  for (const [taint, taintWeight] of Object.entries(constraints.preferredTaints)) {
-    if (taints.has(taint)) weight += taintWeight;
+export function preferenceFactor(taints: ReadonlySet<string>, preferences: Preferences): number {
+  let sum = 0;
+  for (const [taint, weight] of preferences) {
+    if (taints.has(taint)) sum += weight;
   }
-  return weight === 0 ? 1 : Math.exp(-Math.tanh(weight));
+  return sum === 0 ? 1 : Math.exp(-Math.tanh(sum));
 }

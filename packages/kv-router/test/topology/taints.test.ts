@@ -1,11 +1,14 @@
 import { describe, expect, it } from "vitest";
 import { satisfies, topologyTaint, workerTaints } from "../../src/index.ts";
-import { missingTaints, preferenceFactor, topologyDomain } from "../../src/topology/taints.ts";
+import {
+  missingTaints,
+  preferenceFactor,
+  preferencesOf,
+  topologyDomain,
+} from "../../src/topology/taints.ts";
 
-const prefer = (preferredTaints: Record<string, number>) => ({
-  requiredTaints: [],
-  preferredTaints,
-});
+const prefer = (preferredTaints: Record<string, number>) =>
+  preferencesOf({ requiredTaints: [], preferredTaints });
 
 it("makes taints of a worker's places and keeps its own", () => {
   expect(workerTaints({ taints: ["gpu"], topology: { rack: "r1", zone: "z=2" } })).toEqual(
@@ -53,7 +56,7 @@ describe("preferenceFactor", () => {
   });
 
   it("is 1 when nothing is preferred or nothing fits", () => {
-    expect(preferenceFactor(new Set(["x"]), undefined)).toBe(1);
+    expect(preferenceFactor(new Set(["x"]), preferencesOf(undefined))).toBe(1);
     expect(preferenceFactor(new Set(["x"]), prefer({ y: 1 }))).toBe(1);
   });
 });
