@@ -166,7 +166,7 @@ export class MockEngine<R extends EngineRequest> {
     this.scheduler.preempted.length = 0;
     this.preemptionsTotal += preempted.length;
     const { reserved } = this;
-    if (reserved.length > 0) this.reserved = [];
+    this.reserved = [];
     const { outputs } = this.settler;
     return { pass, outputs, prefills, ended, preempted, reserved, events: this.pool.events.take() };
   }

@@ -85,7 +85,7 @@ export class KvEventLog {
   take(): KvEvent[] {
     this.closeRun();
     const events = this.events;
-    if (events.length > 0) this.events = [];
+    this.events = [];
     return events;
   }
 

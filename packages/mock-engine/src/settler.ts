@@ -58,8 +58,8 @@ export class Settler<R extends EngineRequest> {
     for (let i = count; i < running.length; i++) running[kept++] = running[i]!;
     running.length = kept;
     const { prefills, ended } = this;
-    if (prefills.length > 0) this.prefills = [];
-    if (ended.length > 0) this.ended = [];
+    this.prefills = [];
+    this.ended = [];
     return { prefills, ended };
   }
 

@@ -59,3 +59,12 @@ it("is empty once its events are taken", () => {
   expect(log.isEmpty).toBe(true);
   expect(log.take()).toEqual([]);
 });
+
+it("leaves events that were taken as they are, even none", () => {
+  const log = new KvEventLog();
+  const taken = log.take();
+  log.removed(1, 0);
+  log.take();
+
+  expect(taken).toEqual([]);
+});

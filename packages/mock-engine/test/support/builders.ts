@@ -62,8 +62,9 @@ export function runPass(engine: MockEngine<EngineRequest>): PassResult<EngineReq
   return engine.finishPass();
 }
 
-/** Tokens and finish reasons by request and choice, as `id/choice`. */
+/** Tokens and finish reasons by request and choice, as `id/choice`. It may begin in the middle of a stream. */
 export class Transcript {
+  private readonly positions = new Map<string, number>();
   readonly tokens = new Map<string, number[]>();
   readonly finishes = new Map<string, string>();
 
@@ -74,7 +75,10 @@ export class Transcript {
       this.tokens.set(key, stream);
       if (this.finishes.has(key)) throw new Error(`${key} went on after its end`);
       if (outputs.tokens[i] !== -1) {
-        if (outputs.positions[i] !== stream.length) throw new Error(`${key} skipped a position`);
+        const position = outputs.positions[i]!;
+        if (position !== (this.positions.get(key) ?? position))
+          throw new Error(`${key} skipped a position`);
+        this.positions.set(key, position + 1);
         stream.push(outputs.tokens[i]!);
       }
       const finish = outputs.finishes[i];
