@@ -115,6 +115,11 @@ export class ChunkJoiner {
     return this.#partials.size;
   }
 
+  /** Whether parts of this message are held. */
+  has(id: string): boolean {
+    return this.#partials.has(id);
+  }
+
   /** Messages that were given up since the last call. */
   takeDropped(): number {
     const dropped = this.#dropped;

@@ -151,6 +151,7 @@ export const samples: readonly Sample[] = [
     pid: 12,
     host: "node-1",
     admin: null,
+    api: null,
     workerType: null,
     set: null,
     activation: { "org/model": "active" },

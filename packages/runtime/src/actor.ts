@@ -48,6 +48,8 @@ export interface HeartbeatFacts {
   readonly model?: ModelName | null;
   /** A worker whose engine was restarted has a later generation than its process. */
   readonly generation?: number;
+  /** `http://HOST:PORT` of a Frontend's API. */
+  readonly api?: string;
   readonly workerType?: string;
   readonly set?: string;
   readonly activation?: Readonly<Record<string, "none" | "pending" | "active" | "unavailable">>;

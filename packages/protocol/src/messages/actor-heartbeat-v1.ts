@@ -40,6 +40,8 @@ const schema = z.object({
   host: z.string(),
   /** `http://HOST:PORT` of the admin port, null if there is none. */
   admin: z.string().nullable(),
+  /** Frontends only: `http://HOST:PORT` of the API. */
+  api: z.string().nullable(),
   /** Workers only. */
   workerType: z.string().nullable(),
   set: z.string().nullable(),
