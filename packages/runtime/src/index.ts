@@ -7,6 +7,7 @@ export type {
   OptionSet,
 } from "./actor.ts";
 export { ActorMetrics } from "./actor-metrics.ts";
+export type { BusOptions } from "./bus/base-bus.ts";
 export type {
   Bus,
   BusMessage,
@@ -15,7 +16,21 @@ export type {
   PublishOptions,
   RequestOptions,
 } from "./bus/bus.ts";
+export {
+  type MemoryBusOptions,
+  MemoryNetwork,
+  type MemoryNetworkOptions,
+  type ObservedMessage,
+} from "./bus/memory-network.ts";
 export type { Clock, Timer } from "./clock.ts";
+export {
+  type LifecycleContext,
+  type LifecycleEvent,
+  type LifecycleInput,
+  type LifecycleState,
+  lifecycleMachine,
+  whyNotReady,
+} from "./lifecycle-machine.ts";
 export {
   createLogger,
   type LoggerOptions,
@@ -34,7 +49,15 @@ export { noMetrics } from "./no-metrics.ts";
 export { ProcessClock } from "./process-clock.ts";
 export type { Random } from "./random.ts";
 export { RealClock } from "./real-clock.ts";
+export type { ActorExit, RunningActor } from "./running-actor.ts";
 export { SeededRandom } from "./seeded-random.ts";
+export {
+  type BusFactory,
+  defaultDrainTimeoutMs,
+  defaultHeartbeatMs,
+  type StartOptions,
+  startActor,
+} from "./start-actor.ts";
 export { SystemRandom } from "./system-random.ts";
 export { ManualClock, VirtualClock } from "./virtual-clock.ts";
 export { type XstateClock, xstateClock } from "./xstate-clock.ts";

@@ -16,6 +16,8 @@ export interface Inbound {
 /** A subscription of a transport. */
 export interface LinkSubscription {
   unsubscribe(): void;
+  /** Takes nothing new; resolves when what is on its way has been delivered. May take for ever with the server gone. */
+  drain(): Promise<void>;
 }
 
 /** What a bus needs of its transport: NATS, or the network in memory. */
@@ -29,8 +31,6 @@ export interface Link {
     deliver: (message: Inbound) => void,
   ): LinkSubscription;
   flush(): Promise<void>;
-  /** Ends every subscription once what is on its way has been delivered. May take for ever with the server gone. */
-  drain(): Promise<void>;
   close(): Promise<void>;
 }
 
