@@ -1,1 +1,17 @@
-export {};
+export {
+  catalog,
+  catalogWorker,
+  modelCard,
+  promptTokens,
+  testGeneration,
+  testModel,
+  workerCapacity,
+  workerRegistration,
+} from "./builders.ts";
+export {
+  type MemoryCluster,
+  type MemoryClusterOptions,
+  memoryCluster,
+  type TestContext,
+  type TestContextOptions,
+} from "./memory-cluster.ts";
