@@ -12,10 +12,8 @@ export interface LoadCommand {
   /** `file:` URL of node-llama-cpp. */
   readonly moduleUrl: string;
   readonly modelPath: string;
-  /** Tokens of one sequence; null: the model's, as far as `kvMemoryBytes` allows. */
-  readonly contextSize: number | null;
-  /** The most that the cells of all sequences may take. */
-  readonly kvMemoryBytes: number;
+  /** Tokens of one sequence; the library may round it up. */
+  readonly contextSize: number;
   readonly sequences: number;
   readonly threads: number;
   /** Prompt chunks end at multiples of this. */

@@ -53,7 +53,7 @@ async function load(command: LoadCommand): Promise<StepLoop> {
   });
   const model = await llama.loadModel({ modelPath: command.modelPath });
   const context = await model.createContext({
-    contextSize: chooseContextSize(command, model),
+    contextSize: command.contextSize,
     sequences: command.sequences,
     batchSize: Math.max(512, command.stepTokens),
     threads: command.threads,
@@ -103,34 +103,4 @@ function biasOf(
   const bias = native.TokenBias.for(model);
   for (const [token, logit] of sampling.logitBias) bias.set(token, { logit });
   return bias;
-}
-
-const contextStep = 256;
-
-/** The model's context, unless the cells of all sequences would take more memory than allowed. */
-function chooseContextSize(command: LoadCommand, model: NativeModel): number {
-  const wanted = command.contextSize ?? model.trainContextSize;
-  const perToken = kvBytesPerToken(model);
-  const affordable = Math.floor(command.kvMemoryBytes / (perToken * command.sequences));
-  const bounded = Math.min(wanted, Math.floor(affordable / contextStep) * contextStep);
-  if (bounded < contextStep) {
-    throw new Error(
-      `${command.kvMemoryBytes} bytes of KV memory are too few for ${command.sequences} sequences`,
-    );
-  }
-  return bounded;
-}
-
-/** Keys and values of one token over all layers, in half floats. */
-function kvBytesPerToken(model: NativeModel): number {
-  const { metadata } = model.fileInfo;
-  const architecture = (metadata.general as { architecture?: string }).architecture ?? "llama";
-  const facts = metadata[architecture] as {
-    block_count: number;
-    embedding_length: number;
-    attention: { head_count: number; head_count_kv?: number; key_length?: number };
-  };
-  const heads = facts.attention.head_count;
-  const width = facts.attention.key_length ?? facts.embedding_length / heads;
-  return 4 * facts.block_count * (facts.attention.head_count_kv ?? heads) * width;
 }

@@ -66,10 +66,6 @@ export interface NativeContext {
 }
 
 export interface NativeModel {
-  readonly trainContextSize: number;
-  readonly fileInfo: {
-    readonly metadata: Readonly<Record<string, unknown>>;
-  };
   isEogToken(token: number): boolean;
   iterateAllTokens(): Iterable<number>;
   createContext(options: {
