@@ -9,7 +9,7 @@ const relay: readonly RequestEvent[] = [
   { type: "prefill.done", ended: false },
   { type: "decode.dispatched" },
   { type: "first.token" },
-  { type: "finished", reason: "stop" },
+  { type: "finished" },
 ];
 
 describe("the machine of one request", () => {

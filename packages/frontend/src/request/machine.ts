@@ -1,5 +1,5 @@
 /** Hot path: once per request, about eight events each. Budget 45 µs a request. Bench: bench/request/machine.bench.ts */
-import type { FinishReason, RequestState, ServingError } from "@baton/protocol";
+import type { RequestState, ServingError } from "@baton/protocol";
 import { type ActorRefFrom, setup } from "xstate";
 
 /** What the machine hears. Tokens are not among it: it hears that the first frame came, and that the last one did. */
@@ -11,7 +11,7 @@ export type RequestEvent =
   | { readonly type: "prefill.done"; readonly ended: boolean }
   | { readonly type: "decode.dispatched" }
   | { readonly type: "first.token" }
-  | { readonly type: "finished"; readonly reason: FinishReason }
+  | { readonly type: "finished" }
   | { readonly type: "failed"; readonly error: ServingError }
   | { readonly type: "lost"; readonly error: ServingError }
   | { readonly type: "deadline.passed" }

@@ -14,7 +14,7 @@ const events: readonly RequestEvent[] = [
   { type: "prefill.done", ended: true },
   { type: "decode.dispatched" },
   { type: "first.token" },
-  { type: "finished", reason: "stop" },
+  { type: "finished" },
   { type: "failed", error },
   { type: "lost", error },
   { type: "deadline.passed" },
@@ -100,7 +100,7 @@ describe("the request machine", () => {
       { type: "route.prefill" },
       { type: "prefill.done", ended: false },
       { type: "first.token" },
-      { type: "finished", reason: "length" },
+      { type: "finished" },
     ]);
 
     expect(overtaken).toEqual([

@@ -1,0 +1,84 @@
+import { ServingError } from "@baton/protocol";
+import type { Clock } from "@baton/runtime";
+import {
+  type ChatTemplate,
+  ChatTemplateError,
+  decodeTokenizerArtifact,
+  parseChatTemplate,
+  type Tokenizer,
+  TokenizerBuild,
+} from "@baton/text";
+import type { ChatMessage } from "../request/serving-request.ts";
+import { inSlices } from "./in-slices.ts";
+import type { TextModel, TokenDecoder } from "./text-model.ts";
+
+/** Tokens and merges entered between two looks at the clock. */
+const buildItems = 20_000;
+/** Words encoded between two looks at the clock. */
+const encodeWords = 256;
+
+/** Makes a text model of an artifact's bytes, in slices. Rejects with `engine_protocol` if they are not usable. */
+export async function loadTextModel(clock: Clock, bytes: Uint8Array): Promise<TextModel> {
+  try {
+    const build = new TokenizerBuild(decodeTokenizerArtifact(bytes));
+    await inSlices(clock, build, buildItems);
+    const tokenizer = build.finish();
+    const { chatTemplate, bosToken, eosToken } = tokenizer;
+    const template =
+      chatTemplate === null ? null : parseChatTemplate(chatTemplate, { bosToken, eosToken });
+    return new TokenizerTextModel(clock, tokenizer, template);
+  } catch (error) {
+    throw new ServingError(
+      "engine_protocol",
+      { problem: `the model's tokenizer cannot be used: ${ServingError.from(error).message}` },
+      { cause: error },
+    );
+  }
+}
+
+class TokenizerTextModel implements TextModel {
+  readonly vocabularySize: number;
+  readonly #clock: Clock;
+  readonly #tokenizer: Tokenizer;
+  readonly #template: ChatTemplate | null;
+
+  constructor(clock: Clock, tokenizer: Tokenizer, template: ChatTemplate | null) {
+    this.vocabularySize = tokenizer.vocabularySize;
+    this.#clock = clock;
+    this.#tokenizer = tokenizer;
+    this.#template = template;
+  }
+
+  async encode(text: string, { special }: { readonly special: boolean }): Promise<Uint32Array> {
+    const job = this.#tokenizer.encodeJob(text, { addSpecial: special });
+    await inSlices(this.#clock, job, encodeWords);
+    return job.ids();
+  }
+
+  renderChat(messages: readonly ChatMessage[]): string {
+    if (this.#template === null) {
+      const problem = "the model has no chat template; use /v1/completions";
+      throw new ServingError("unsupported", { param: "messages", problem });
+    }
+    try {
+      const plain = messages.map((message) => ({ ...message }));
+      return this.#template.render(plain, { nowMs: this.#clock.nowMs() });
+    } catch (error) {
+      if (!(error instanceof ChatTemplateError)) throw error;
+      const problem = error.message;
+      throw new ServingError("invalid_request", { param: "messages", problem }, { cause: error });
+    }
+  }
+
+  decoder(): TokenDecoder {
+    return this.#tokenizer.detokenizer();
+  }
+
+  bytes(id: number): Uint8Array {
+    return this.#tokenizer.tokenBytes(id);
+  }
+
+  endsGeneration(id: number): boolean {
+    return this.#tokenizer.endOfGenerationIds.has(id);
+  }
+}

@@ -1,0 +1,123 @@
+/** Hot path: once per request. Budget: tokenizing, and 60 µs beside it. */
+import { type BlockHasher, baseHashSeed } from "@baton/kv-router";
+import {
+  type GenerationParams,
+  GenerationWork,
+  type ModelCard,
+  ServingError,
+} from "@baton/protocol";
+import type { Random } from "@baton/runtime";
+import type { Prompt, ServingRequest } from "../request/serving-request.ts";
+import type { TextModel } from "./text-model.ts";
+import type { TextModels } from "./text-models.ts";
+
+/** A request with everything that routers and workers need, as bytes. */
+export interface PreparedRequest {
+  readonly text: TextModel;
+  readonly blockSize: number;
+  readonly promptTokens: number;
+  readonly blockHashes: Uint8Array;
+  readonly sequenceHashes: Uint8Array;
+  /** `generation-work` bytes. */
+  readonly work: Uint8Array;
+}
+
+/** Turns a request into bytes. Rejects with a `ServingError` that is the client's to see. */
+export type PrepareRequest = (request: ServingRequest, card: ModelCard) => Promise<PreparedRequest>;
+
+/** What preparing needs. */
+export interface PrepareDeps {
+  readonly textModels: TextModels;
+  readonly hasher: BlockHasher;
+  readonly random: Random;
+  /** The largest body that the bus takes, bytes, less what stands around it. */
+  readonly maxWorkBytes: () => number;
+}
+
+/** Makes the function that prepares requests: template, tokens, hashes, bounds, and the body for the worker. */
+export function createPrepareRequest(deps: PrepareDeps): PrepareRequest {
+  return async (request, card) => {
+    const text = await deps.textModels.get(request.model, card.tokenizerChecksum);
+    const tokens = await tokensOf(request.prompt, text);
+    const params = paramsOf(request, tokens.length, card, deps.random);
+    const work = GenerationWork.encode({ tokens, params, lora: null, salt: null });
+    if (work.length > deps.maxWorkBytes()) {
+      const problem = `the prompt takes ${work.length} bytes on the bus; ${deps.maxWorkBytes()} are allowed`;
+      throw new ServingError("payload_too_large", { problem });
+    }
+    const seed =
+      card.hashSalt === "" ? baseHashSeed : deps.hasher.hashSeed({ salt: card.hashSalt });
+    const blockHashes = deps.hasher.blockHashes(tokens, card.blockSize, seed);
+    return {
+      text,
+      blockSize: card.blockSize,
+      promptTokens: tokens.length,
+      blockHashes,
+      sequenceHashes: deps.hasher.sequenceHashes(blockHashes),
+      work,
+    };
+  };
+}
+
+async function tokensOf(prompt: Prompt, text: TextModel): Promise<Uint32Array> {
+  switch (prompt.kind) {
+    case "chat":
+      return notEmpty(await text.encode(text.renderChat(prompt.messages), { special: false }));
+    case "text":
+      return notEmpty(await text.encode(prompt.text, { special: true }));
+    case "tokens":
+      return notEmpty(known(prompt.tokens, text.vocabularySize));
+  }
+}
+
+function notEmpty(tokens: Uint32Array): Uint32Array {
+  if (tokens.length > 0) return tokens;
+  throw new ServingError("invalid_request", {
+    param: "prompt",
+    problem: "prompt must not be empty",
+  });
+}
+
+function known(tokens: Uint32Array, vocabularySize: number): Uint32Array {
+  const stranger = tokens.find((id) => id >= vocabularySize);
+  if (stranger === undefined) return tokens;
+  throw new ServingError("invalid_request", {
+    param: "prompt",
+    problem: `prompt holds token ${stranger}; the model's vocabulary ends at ${vocabularySize - 1}`,
+  });
+}
+
+function paramsOf(
+  { output, prompt }: ServingRequest,
+  promptTokens: number,
+  card: ModelCard,
+  random: Random,
+): GenerationParams {
+  const { maxTokens: wanted, n, ...rest } = output;
+  const promptParam = prompt.kind === "chat" ? "messages" : "prompt";
+  const maxTokens = outputBound(wanted, promptTokens, card.contextLength, promptParam);
+  const isSampled = rest.temperature !== 0;
+  return {
+    ...rest,
+    maxTokens,
+    ...(n > 1 ? { n } : {}),
+    ...(isSampled && rest.seed === undefined ? { seed: random.u32() } : {}),
+  };
+}
+
+function outputBound(
+  wanted: number | null,
+  promptTokens: number,
+  contextLength: number,
+  promptParam: string,
+): number {
+  const room = contextLength - promptTokens;
+  if (room >= (wanted ?? 1)) return wanted ?? room;
+  const asked = wanted === null ? "" : ` and ${wanted} of output were asked for`;
+  throw new ServingError("context_length_exceeded", {
+    param: wanted === null || room < 1 ? promptParam : "max_tokens",
+    problem: `the model's context is ${contextLength} tokens; the prompt has ${promptTokens}${asked}`,
+    contextLength,
+    promptTokens,
+  });
+}

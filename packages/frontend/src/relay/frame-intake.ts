@@ -1,0 +1,130 @@
+/** Hot path: `take` once per engine step and worker. Budget 1 µs beside `deliver`. */
+import type { TokenFrame, WorkerId } from "@baton/protocol";
+import { ServingError } from "@baton/protocol";
+import type { Counter } from "@baton/runtime";
+
+/** What an intake is given. */
+export interface FrameIntakeDeps {
+  /** Asks a worker's ring for frames, both ends included. Rejects with a `ServingError`. */
+  fetch(workerId: WorkerId, from: number, to: number): Promise<readonly TokenFrame[]>;
+  /** Takes each frame once, in order of its worker. */
+  deliver(frame: TokenFrame): void;
+  /** Frames of a worker are gone for good. */
+  onFramesLost(workerId: WorkerId, generation: number): void;
+  /** Counts frames that came twice or from a generation that is gone. */
+  readonly dropped: Counter;
+}
+
+/** Where the intake is with one worker. */
+interface WorkerFrames {
+  readonly generation: number;
+  expected: number;
+  /** Frames behind a gap. */
+  readonly held: Map<number, TokenFrame>;
+  isAsking: boolean;
+}
+
+const lastSequence = 0xffff_ffff;
+
+/** Puts the frames of each worker in order, and fetches those that were lost on the way. Nothing is run again for that. */
+export class FrameIntake {
+  readonly #deps: FrameIntakeDeps;
+  readonly #maxHeld: number;
+  readonly #workers = new Map<WorkerId, WorkerFrames>();
+
+  /** `maxHeld`: most frames of a worker that wait behind a gap. */
+  constructor(maxHeld: number, deps: FrameIntakeDeps) {
+    this.#maxHeld = maxHeld;
+    this.#deps = deps;
+  }
+
+  take(frame: TokenFrame): void {
+    const frames = this.#framesOf(frame.workerId, frame.generation);
+    if (frames === null || frame.sequence < frames.expected) {
+      this.#deps.dropped.add();
+    } else if (frame.sequence === frames.expected) {
+      frames.expected += 1;
+      this.#deps.deliver(frame);
+      if (frames.held.size > 0) this.#release(frames);
+    } else {
+      this.#hold(frame.workerId, frames, frame);
+    }
+  }
+
+  /** Asks for whatever came after the last frame: it may be that nothing tells of the gap. */
+  catchUp(workerId: WorkerId, generation: number): void {
+    const frames = this.#framesOf(workerId, generation);
+    if (frames !== null) this.#ask(workerId, frames, lastSequence);
+  }
+
+  /** A worker's generation is gone: its later ones start from 0. */
+  forget(workerId: WorkerId): void {
+    this.#workers.delete(workerId);
+  }
+
+  /** Workers that frames are kept in order for. */
+  get size(): number {
+    return this.#workers.size;
+  }
+
+  #framesOf(workerId: WorkerId, generation: number): WorkerFrames | null {
+    const known = this.#workers.get(workerId);
+    if (known !== undefined && known.generation >= generation) {
+      return known.generation === generation ? known : null;
+    }
+    const frames = { generation, expected: 0, held: new Map(), isAsking: false };
+    this.#workers.set(workerId, frames);
+    return frames;
+  }
+
+  #hold(workerId: WorkerId, frames: WorkerFrames, frame: TokenFrame): void {
+    frames.held.set(frame.sequence, frame);
+    if (frames.held.size > this.#maxHeld) this.#giveUp(workerId, frames);
+    else this.#ask(workerId, frames, frame.sequence - 1);
+  }
+
+  #ask(workerId: WorkerId, frames: WorkerFrames, to: number): void {
+    if (frames.isAsking) return;
+    frames.isAsking = true;
+    this.#deps.fetch(workerId, frames.expected, to).then(
+      (found) => this.#fill(workerId, frames, found),
+      (error: unknown) => this.#fetchFailed(workerId, frames, ServingError.from(error)),
+    );
+  }
+
+  #fill(workerId: WorkerId, frames: WorkerFrames, found: readonly TokenFrame[]): void {
+    frames.isAsking = false;
+    if (this.#workers.get(workerId) !== frames) return;
+    for (const frame of found) {
+      const isOurs = frame.workerId === workerId && frame.generation === frames.generation;
+      if (isOurs && frame.sequence >= frames.expected) frames.held.set(frame.sequence, frame);
+    }
+    this.#release(frames);
+    if (frames.held.size > 0) this.#giveUp(workerId, frames);
+  }
+
+  #fetchFailed(workerId: WorkerId, frames: WorkerFrames, error: ServingError): void {
+    frames.isAsking = false;
+    // Without the bus there is nobody to ask; whoever sees it come back calls `catchUp`.
+    if (error.code === "bus_unavailable" || this.#workers.get(workerId) !== frames) return;
+    if (frames.held.size > 0) this.#giveUp(workerId, frames);
+  }
+
+  #giveUp(workerId: WorkerId, frames: WorkerFrames): void {
+    this.#deps.onFramesLost(workerId, frames.generation);
+    while (frames.held.size > 0) {
+      frames.expected = Math.min(...frames.held.keys());
+      this.#release(frames);
+    }
+  }
+
+  #release(frames: WorkerFrames): void {
+    for (;;) {
+      const next = frames.held.get(frames.expected);
+      if (next === undefined) return;
+      frames.held.delete(frames.expected);
+      frames.expected += 1;
+      this.#deps.deliver(next);
+    }
+  }
+}

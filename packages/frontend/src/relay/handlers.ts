@@ -1,0 +1,191 @@
+/** Hot path: `onFrame` once per engine step and worker, the others a few times a request. Budget 20 µs each; a frame's entry 300 ns. */
+import {
+  Dispatched,
+  type FrameEntry,
+  type FrontendFact,
+  type Leg,
+  LegFailed,
+  PrefillDone,
+  Queued,
+  ServingError,
+  TokenFrame,
+} from "@baton/protocol";
+import { clientError } from "./client-error.ts";
+import type { RelayState } from "./relay-state.ts";
+import type { RelayedRequest } from "./relayed-request.ts";
+import { readBounceKey } from "./route-request.ts";
+
+/** One handler per fact for a Frontend. */
+export const factHandlers: Readonly<
+  Record<FrontendFact, (state: RelayState, bytes: Uint8Array) => void>
+> = {
+  queued: onQueued,
+  dispatched: onDispatched,
+  prefilled: onPrefillDone,
+  tokens: onTokens,
+  failed: onLegFailed,
+};
+
+/** A router holds a request in its queue: from here on its own life signs tell whether it still does. */
+function onQueued(state: RelayState, bytes: Uint8Array): void {
+  const fact = Queued.decode(bytes);
+  const request = state.table.find(fact);
+  if (request === undefined || request.activeLeg !== fact.leg) {
+    stray(state, "queued");
+    return;
+  }
+  request.legs[fact.leg].routerId = fact.routerId;
+  request.noticeByMs = Number.POSITIVE_INFINITY;
+}
+
+/** A router has sent the work to a worker. */
+function onDispatched(state: RelayState, bytes: Uint8Array): void {
+  const fact = Dispatched.decode(bytes);
+  const request = state.table.find(fact);
+  if (request === undefined || !request.legs[fact.leg].asked) {
+    stray(state, "dispatched");
+    return;
+  }
+  dispatched(state, request, fact.leg, fact.workerId, fact.generation);
+}
+
+/** The prompt's KV is computed and staged, or the generation has ended with its first token. */
+function onPrefillDone(state: RelayState, bytes: Uint8Array): void {
+  const fact = PrefillDone.decode(bytes);
+  const request = state.table.find(fact);
+  if (request === undefined || request.activeLeg !== "prefill") {
+    stray(state, "prefilled");
+    return;
+  }
+  state.table.assign(request, "prefill", fact.workerId, fact.generation);
+  request.prefillDone = fact;
+  request.cachedTokens = fact.cachedTokens;
+  if (fact.handoff === null) request.legs.prefill.isOver = true;
+  const ended = fact.finishReasons.every((reason) => reason !== null);
+  if (!ended && fact.handoff === null) {
+    const problem = "prefill goes on but staged nothing";
+    request.send({ type: "failed", error: new ServingError("engine_protocol", { problem }) });
+    return;
+  }
+  if (ended) takeFirstTokens(state, request, fact);
+  request.send({ type: "prefill.done", ended });
+}
+
+/** A leg failed before its first frame. */
+function onLegFailed(state: RelayState, bytes: Uint8Array): void {
+  const fact = LegFailed.decode(bytes);
+  const request = state.table.find(fact);
+  const isLate = request?.state === "decode.streaming" && fact.leg === "prefill";
+  if (request === undefined || isLate || !request.legs[fact.leg].asked) {
+    stray(state, "failed");
+    return;
+  }
+  const leg = request.legs[fact.leg];
+  const worker = leg.workerId ?? state.view.worker(fact.actorId)?.id;
+  if (worker === fact.actorId) {
+    const generation = state.view.worker(fact.actorId)?.generation ?? leg.generation;
+    dispatched(state, request, fact.leg, fact.actorId, generation);
+  } else {
+    leg.isRefused = true;
+  }
+  leg.isOver = true;
+  request.send({ type: "failed", error: clientError(fact.error) });
+}
+
+/** Frames come through the intake, which puts them in order. */
+function onTokens(state: RelayState, bytes: Uint8Array): void {
+  state.frames.take(TokenFrame.decode(bytes));
+}
+
+/** Gives each entry of a frame to its request. */
+export function deliverFrame(state: RelayState, frame: TokenFrame): void {
+  for (const entry of frame.entries) {
+    const request = state.table.live.get(entry.stream);
+    if (request === undefined || !isFrom(state, request, frame)) stray(state, "tokens");
+    else takeEntry(state, request, entry);
+  }
+}
+
+/** Nobody listened for a routing request. */
+export function onUndeliverable(state: RelayState, key: string): void {
+  const bounce = readBounceKey(key);
+  const request = bounce === null ? undefined : state.table.live.get(bounce.stream);
+  if (bounce === null || request === undefined || request.activeLeg !== bounce.leg) return;
+  const leg = request.legs[bounce.leg];
+  leg.isOver = true;
+  leg.isRefused = true;
+  const error =
+    bounce.leg === "prefill"
+      ? new ServingError("prefill_activating", { why: "activating" })
+      : new ServingError("not_ready", {
+          problem: "no router serves the decode workers of this model",
+          why: "activating",
+        });
+  request.send({ type: "failed", error });
+}
+
+function dispatched(
+  state: RelayState,
+  request: RelayedRequest,
+  leg: Leg,
+  workerId: Dispatched["workerId"],
+  generation: number,
+): void {
+  state.table.assign(request, leg, workerId, generation);
+  if (request.activeLeg !== leg) return;
+  request.noticeByMs = Number.POSITIVE_INFINITY;
+  request.send({ type: leg === "prefill" ? "prefill.dispatched" : "decode.dispatched" });
+}
+
+/** The ticket's first tokens are shown only where there is no decode leg to bring them. */
+function takeFirstTokens(state: RelayState, request: RelayedRequest, fact: PrefillDone): void {
+  fact.firstTokens.forEach((token, choice) => {
+    request.output?.accept({
+      stream: request.stream,
+      choice,
+      offset: 0,
+      tokens: [token.id],
+      logprobs: token.logprobs === null ? null : [token.logprobs],
+      end: {
+        reason: fact.finishReasons[choice] ?? "length",
+        error: null,
+        cachedTokens: fact.cachedTokens,
+      },
+    });
+  });
+  state.pump.write(request);
+}
+
+/** Whether a frame's worker is the one that has the decode leg; the first frame may come before the router's notice. */
+function isFrom(state: RelayState, request: RelayedRequest, frame: TokenFrame): boolean {
+  const leg = request.legs.decode;
+  if (!leg.asked) return false;
+  state.table.assign(request, "decode", frame.workerId, frame.generation);
+  return leg.workerId === frame.workerId && leg.generation === frame.generation;
+}
+
+function takeEntry(state: RelayState, request: RelayedRequest, entry: FrameEntry): void {
+  const accepted = request.output?.accept(entry);
+  if (accepted === "gap") {
+    const problem = "token frames were lost on the bus";
+    request.send({ type: "failed", error: new ServingError("bus_unavailable", { problem }) });
+    return;
+  }
+  const end = entry.end;
+  if (end !== null && request.mode !== "disaggregated") request.cachedTokens = end.cachedTokens;
+  const error = end?.error ?? null;
+  if (request.state !== "decode.streaming" && (error === null || entry.tokens.length > 0)) {
+    request.send({ type: "first.token" });
+  }
+  if (error !== null) {
+    request.legs.decode.isOver = true;
+    request.send({ type: "failed", error: clientError(error) });
+  } else if (accepted === "taken") {
+    request.outputCame(state.clock.nowMs());
+    state.pump.mark(request);
+  }
+}
+
+function stray(state: RelayState, fact: FrontendFact): void {
+  state.metrics.strayMessages.add(1, { fact });
+}

@@ -1,0 +1,89 @@
+import type { WorkerView } from "@baton/cluster-view";
+import { type ActorId, type LoadReport, ServingError, type WorkerId } from "@baton/protocol";
+import type { RelayState } from "./relay-state.ts";
+import type { RelayedRequest } from "./relayed-request.ts";
+
+/** States in which a staged KV may not have been fetched, so that the loss of the prefill worker ends the request. */
+const needsPrefillWorker: ReadonlySet<string> = new Set([
+  "prefill.queued",
+  "prefill.running",
+  "decode.routing",
+  "handoff",
+]);
+
+/** Full reports without a request after which it is given up. One may cross the dispatch on the way. */
+const maxMissedReports = 4;
+
+/** A worker's generation is gone, and with it what it worked on. */
+export function onWorkerLost(state: RelayState, worker: WorkerView, why: string): void {
+  state.frames.forget(worker.id);
+  for (const request of state.table.at(worker.id)) {
+    if (!isLostWith(request, worker.id, worker.generation)) continue;
+    request.send({
+      type: "lost",
+      error: new ServingError("worker_lost", { workerId: worker.id, why }),
+    });
+  }
+}
+
+/** A router is gone, and with it its queue: nobody can know whether it had dispatched. */
+export function onRouterLost(state: RelayState, routerId: ActorId): void {
+  for (const request of state.table.live.values()) {
+    const leg = request.activeLeg;
+    if (leg === null) continue;
+    const progress = request.legs[leg];
+    if (progress.routerId !== routerId || progress.workerId !== null) continue;
+    request.send({ type: "lost", error: new ServingError("router_lost", { routerId }) });
+  }
+}
+
+/** A worker's word of all that it runs: what it should run and does not has ended, and its end was lost on the way. */
+export function onLoadReport(state: RelayState, report: LoadReport): void {
+  if (report.liveBookings === null || !state.table.isUsed(report.workerId)) return;
+  const running = new Set<string>(report.liveBookings);
+  for (const request of state.table.at(report.workerId)) {
+    const name = request.activeLeg;
+    if (name === null) continue;
+    const leg = request.legs[name];
+    if (leg.workerId !== report.workerId || leg.generation !== report.generation) continue;
+    leg.missedReports = running.has(request.id) ? 0 : leg.missedReports + 1;
+    if (leg.missedReports === 2 && name === "decode") {
+      state.frames.catchUp(report.workerId, report.generation);
+    }
+    if (leg.missedReports < maxMissedReports) continue;
+    const problem = "the worker has ended the request and its last words were lost on the bus";
+    request.send({ type: "lost", error: new ServingError("bus_unavailable", { problem }) });
+  }
+}
+
+/** Frames of a worker can't be had any more: its streams have a hole. */
+export function onFramesLost(state: RelayState, workerId: WorkerId, generation: number): void {
+  for (const request of state.table.at(workerId)) {
+    const { decode } = request.legs;
+    if (decode.workerId !== workerId || decode.generation !== generation) continue;
+    const problem = "token frames were lost on the bus";
+    request.send({ type: "failed", error: new ServingError("bus_unavailable", { problem }) });
+  }
+}
+
+/** The bus is back: fetches the frames that went by, and gives routers time to be heard again. */
+export function onBusBack(state: RelayState): void {
+  const heardByMs = state.clock.nowMs() + state.options.routerNoticeMs;
+  for (const request of state.table.live.values()) {
+    if (request.noticeByMs !== Number.POSITIVE_INFINITY) request.noticeByMs = heardByMs;
+  }
+  for (const workerId of state.table.workers()) {
+    const streaming = state.table
+      .at(workerId)
+      .find(({ legs, isEnded }) => legs.decode.workerId === workerId && !isEnded);
+    if (streaming !== undefined) state.frames.catchUp(workerId, streaming.legs.decode.generation);
+  }
+  state.cleanup.resume();
+}
+
+function isLostWith(request: RelayedRequest, workerId: WorkerId, generation: number): boolean {
+  const { prefill, decode } = request.legs;
+  if (decode.workerId === workerId && decode.generation <= generation) return true;
+  const isPrefill = prefill.workerId === workerId && prefill.generation <= generation;
+  return isPrefill && needsPrefillWorker.has(request.state);
+}

@@ -1,0 +1,63 @@
+import type { ClusterView, ModelView } from "@baton/cluster-view";
+import { gatherWorkerSets, modelReadiness } from "@baton/kv-router";
+import type { ModelCard, ModelName, Why } from "@baton/protocol";
+import type { ServingMode } from "../request/request-sink.ts";
+
+/** One model as requests meet it. */
+export interface ServedModel {
+  readonly name: ModelName;
+  /** Null if no worker is known that says what the model is. */
+  readonly card: ModelCard | null;
+  /** How requests are served; null if they are not, and then `why` is set. */
+  readonly mode: ServingMode | null;
+  readonly why: Why | null;
+  /** When the first of its workers started, epoch ms; 0 if there is none. */
+  readonly sinceMs: number;
+}
+
+/** What is served, worked out once per change of the cluster and not once per request. */
+export class ModelDirectory {
+  readonly #view: Pick<ClusterView, "model" | "models">;
+  readonly #known = new Map<string, ServedModel>();
+
+  constructor(view: Pick<ClusterView, "model" | "models">) {
+    this.#view = view;
+  }
+
+  /** Forgets what was worked out: the cluster has changed. */
+  changed(): void {
+    this.#known.clear();
+  }
+
+  /** A model by its name; undefined if nobody has ever offered it. */
+  find(name: string): ServedModel | undefined {
+    const known = this.#known.get(name);
+    if (known !== undefined) return known;
+    const view = this.#view.model(name);
+    if (view === undefined) return undefined;
+    const served = describe(view);
+    this.#known.set(name, served);
+    return served;
+  }
+
+  /** All models. */
+  all(): readonly ServedModel[] {
+    return this.#view.models().flatMap(({ model }) => this.find(model) ?? []);
+  }
+}
+
+function describe({ model, catalog, workers }: ModelView): ServedModel {
+  const facts = gatherWorkerSets(
+    workers.map(({ registration, state }) => ({ registration, state, conflicts: [] })),
+  );
+  const { mode, why } = modelReadiness(facts);
+  const speaker = workers.find(({ state }) => state === "live") ?? workers[0];
+  const starts = workers.map(({ generation }) => generation);
+  return {
+    name: model,
+    card: speaker?.registration.card ?? null,
+    mode: mode ?? null,
+    why: mode === undefined ? (catalog.why ?? why ?? null) : null,
+    sinceMs: starts.length === 0 ? 0 : Math.min(...starts),
+  };
+}

@@ -1,0 +1,88 @@
+/** Hot path: looked up once per entry of a token frame. */
+import type { ActorId, Leg, RequestHead, WorkerId } from "@baton/protocol";
+import type { RelayedRequest } from "./relayed-request.ts";
+
+const streamCount = 2 ** 32;
+
+/** The live requests: by stream, and by the workers that work on them. Holds as many as the relay lets in. */
+export class RequestTable {
+  /** In order of arrival. */
+  readonly live = new Map<number, RelayedRequest>();
+  readonly #frontendId: ActorId;
+  readonly #generation: number;
+  readonly #atWorker = new Map<WorkerId, Set<RelayedRequest>>();
+  #nextStream = 1;
+
+  constructor(frontendId: ActorId, generation: number) {
+    this.#frontendId = frontendId;
+    this.#generation = generation;
+  }
+
+  /** A u32 that no live request has, and that none had for a long time. */
+  newStream(): number {
+    while (this.live.has(this.#nextStream)) this.#nextStream = (this.#nextStream + 1) % streamCount;
+    const stream = this.#nextStream;
+    this.#nextStream = (stream + 1) % streamCount;
+    return stream;
+  }
+
+  /** What a request's messages start with. */
+  headOf(request: RelayedRequest): RequestHead {
+    return {
+      requestId: request.id,
+      frontendId: this.#frontendId,
+      frontendGeneration: this.#generation,
+      stream: request.stream,
+    };
+  }
+
+  /** The request that a message is for; undefined if it is over, or was an earlier life's or another's. */
+  find(head: RequestHead): RelayedRequest | undefined {
+    if (head.frontendGeneration !== this.#generation) return undefined;
+    const request = this.live.get(head.stream);
+    return request?.id === head.requestId ? request : undefined;
+  }
+
+  add(request: RelayedRequest): void {
+    this.live.set(request.stream, request);
+  }
+
+  /** A worker has one of the request's legs. The first word counts: a leg is dispatched once. */
+  assign(request: RelayedRequest, leg: Leg, workerId: WorkerId, generation: number): void {
+    const progress = request.legs[leg];
+    if (progress.workerId !== null) return;
+    progress.workerId = workerId;
+    progress.generation = generation;
+    const others = this.#atWorker.get(workerId);
+    if (others === undefined) this.#atWorker.set(workerId, new Set([request]));
+    else others.add(request);
+  }
+
+  /** The requests of which a worker has a leg. A copy: they may end while it is read. */
+  at(workerId: WorkerId): readonly RelayedRequest[] {
+    return [...(this.#atWorker.get(workerId) ?? [])];
+  }
+
+  /** Whether a worker has any request's leg. */
+  isUsed(workerId: WorkerId): boolean {
+    return this.#atWorker.has(workerId);
+  }
+
+  /** The workers that have a leg of some request. */
+  workers(): readonly WorkerId[] {
+    return [...this.#atWorker.keys()];
+  }
+
+  remove(request: RelayedRequest): void {
+    this.live.delete(request.stream);
+    this.#leave(request, request.legs.prefill.workerId);
+    this.#leave(request, request.legs.decode.workerId);
+  }
+
+  #leave(request: RelayedRequest, workerId: WorkerId | null): void {
+    if (workerId === null) return;
+    const others = this.#atWorker.get(workerId);
+    others?.delete(request);
+    if (others?.size === 0) this.#atWorker.delete(workerId);
+  }
+}

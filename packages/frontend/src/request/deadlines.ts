@@ -1,0 +1,55 @@
+import type { RequestState } from "@baton/protocol";
+import type { Clock, Timer } from "@baton/runtime";
+
+/** How long a request may stay in each state, ms. */
+export type StateDeadlines = Readonly<Partial<Record<RequestState, number>>>;
+
+/** What the sweep looks at. Times are the clock's; `Infinity` is never. */
+export interface Deadlined {
+  /** When the state must have been left. */
+  readonly deadlineAtMs: number;
+  /** When the router that was asked must have said something. */
+  readonly noticeByMs: number;
+}
+
+/** What the sweep says. Called for one request at a time; the request may leave the table meanwhile. */
+export interface DeadlineListener<T> {
+  deadlinePassed(request: T): void;
+  noticeMissed(request: T): void;
+  /** Once a sweep, after the requests. */
+  swept(nowMs: number): void;
+}
+
+/** Looks at every live request in turn, so that no request needs a timer of its own. */
+export class DeadlineSweep<T extends Deadlined> {
+  readonly #clock: Clock;
+  readonly #requests: ReadonlyMap<unknown, T>;
+  readonly #listener: DeadlineListener<T>;
+  #timer: Timer | null = null;
+
+  constructor(clock: Clock, requests: ReadonlyMap<unknown, T>, listener: DeadlineListener<T>) {
+    this.#clock = clock;
+    this.#requests = requests;
+    this.#listener = listener;
+  }
+
+  /** Sweeps every `intervalMs` from here on. */
+  start(intervalMs: number): void {
+    this.#timer ??= this.#clock.setRepeating(intervalMs, () => this.sweep());
+  }
+
+  /** Looks once. */
+  sweep(): void {
+    const nowMs = this.#clock.nowMs();
+    for (const request of this.#requests.values()) {
+      if (nowMs >= request.deadlineAtMs) this.#listener.deadlinePassed(request);
+      else if (nowMs >= request.noticeByMs) this.#listener.noticeMissed(request);
+    }
+    this.#listener.swept(nowMs);
+  }
+
+  stop(): void {
+    this.#timer?.cancel();
+    this.#timer = null;
+  }
+}

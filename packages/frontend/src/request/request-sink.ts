@@ -1,0 +1,69 @@
+import type { FinishReason, RequestState, ServingError, WorkerId } from "@baton/protocol";
+
+/** How a request was served. */
+export type ServingMode = "disaggregated" | "aggregated" | "decode-only";
+
+/** One alternative at an output position. */
+export interface TextLogprob {
+  /** The token as text; bytes that are no UTF-8 by themselves are U+FFFD. */
+  readonly token: string;
+  /** Natural logarithm. */
+  readonly logprob: number;
+  readonly bytes: readonly number[];
+}
+
+/** One output token with its log-probability and the most likely alternatives, best first. */
+export interface OutputLogprob extends TextLogprob {
+  readonly top: readonly TextLogprob[];
+}
+
+/** What is new of one choice. */
+export interface OutputDelta {
+  /** 0 to n − 1. */
+  readonly choice: number;
+  /** May be empty: text that may still become a stop text, or half a character, is held back. */
+  readonly text: string;
+  /** One per new token, null if none were asked for. */
+  readonly logprobs: readonly OutputLogprob[] | null;
+  /** Set with the last delta of the choice. */
+  readonly finishReason: FinishReason | null;
+}
+
+/** What is known of a request at its end. */
+export interface RequestSummary {
+  readonly mode: ServingMode | null;
+  readonly prefillWorker: WorkerId | null;
+  readonly decodeWorker: WorkerId | null;
+  readonly promptTokens: number;
+  /** Prompt tokens that were not computed, because a cache held them. */
+  readonly cachedTokens: number;
+  /** Tokens of all choices that were returned. */
+  readonly outputTokens: number;
+  /** Milliseconds spent in each state, in order. */
+  readonly timingMs: Readonly<Partial<Record<RequestState, number>>>;
+}
+
+/** How a request ended. `stage` is the state that it ended in. */
+export type RequestEnd =
+  | { readonly kind: "completed"; readonly summary: RequestSummary }
+  | {
+      readonly kind: "failed";
+      readonly summary: RequestSummary | null;
+      readonly stage: RequestState;
+      readonly error: ServingError;
+    }
+  | { readonly kind: "cancelled"; readonly summary: RequestSummary; readonly stage: RequestState };
+
+/** Where a request's answer goes. Called synchronously, and not after `ended`. */
+export interface RequestSink {
+  /** All that is due, at most one delta a choice. The first call comes with the first token. */
+  output(deltas: readonly OutputDelta[]): void;
+  /** Called exactly once for every request, perhaps before `submit` has returned. */
+  ended(end: RequestEnd): void;
+}
+
+/** A request under way. */
+export interface RequestHandle {
+  /** The client has left, or its stream was cut: ends the request wherever it is. Harmless after the end. */
+  cancel(): void;
+}
