@@ -31,7 +31,8 @@ export function readBpeModel(root: JsonObject): BpeModelFields {
     tokens[id] = tokenBytes(text);
     size = Math.max(size, id + 1);
   }
-  for (const { id, content } of addedTokens) {
+  for (const [index, { id, content }] of addedTokens.entries()) {
+    checkAddedId(index, id, vocabulary.get(content), tokens[id]);
     tokens[id] = tokenBytes(content);
     size = Math.max(size, id + 1);
   }
@@ -62,6 +63,18 @@ function readVocabulary(model: JsonObject): ReadonlyMap<string, number> {
       idAt(id, `model.vocab[${JSON.stringify(text)}]`),
     ]),
   );
+}
+
+/** An added token that the vocabulary has too must have the same id there; one that it has not must have an id of its own. */
+function checkAddedId(
+  index: number,
+  id: number,
+  idInVocabulary: number | undefined,
+  taken: Uint8Array | undefined,
+): void {
+  if (idInVocabulary === undefined ? taken !== undefined : idInVocabulary !== id) {
+    throw new TokenizerFormatError(`added_tokens[${index}].id`, `${id} contradicts model.vocab`);
+  }
 }
 
 /** The decoder of the reference reads every token in the byte alphabet if it can, added ones too. */
