@@ -11,6 +11,7 @@ import type { z } from "zod";
 import type { Bus } from "./bus/bus.ts";
 import type { Clock } from "./clock.ts";
 import type { Metrics } from "./metrics.ts";
+import type { OptionField } from "./options.ts";
 import type { Random } from "./random.ts";
 
 /** Where an actor runs, as others see it. */
@@ -87,6 +88,6 @@ export interface OptionSet<Config> {
   /** Names the set in docs and in environment variables: `worker` gives `BATON_WORKER_…`. */
   readonly name: string;
   readonly schema: z.ZodType<Config>;
-  /** Field names in order of declaration. */
-  readonly fields: readonly string[];
+  /** In order of declaration. */
+  readonly fields: readonly OptionField[];
 }

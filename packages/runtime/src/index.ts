@@ -22,6 +22,8 @@ export {
   type MemoryNetworkOptions,
   type ObservedMessage,
 } from "./bus/memory-network.ts";
+export { connectNats, type NatsOptions } from "./bus/nats-bus.ts";
+export { readNatsCredentials } from "./bus/nats-credentials.ts";
 export type { Clock, Timer } from "./clock.ts";
 export {
   type LifecycleContext,
@@ -46,6 +48,13 @@ export {
   type MetricsRegistryOptions,
 } from "./metrics-registry.ts";
 export { noMetrics } from "./no-metrics.ts";
+export {
+  defineOptions,
+  type OptionField,
+  type OptionKind,
+  type OptionSources,
+  readOptions,
+} from "./options.ts";
 export { ProcessClock } from "./process-clock.ts";
 export type { Random } from "./random.ts";
 export { RealClock } from "./real-clock.ts";
