@@ -94,7 +94,9 @@ function onLegFailed(state: RelayState, bytes: Uint8Array): void {
 
 /** Frames come through the intake, which puts them in order. */
 function onTokens(state: RelayState, bytes: Uint8Array): void {
-  state.frames.take(TokenFrame.decode(bytes));
+  const frame = TokenFrame.decode(bytes);
+  if (state.table.isOfThisLife(frame.frontendGeneration)) state.frames.take(frame);
+  else stray(state, "tokens");
 }
 
 /** Gives each entry of a frame to its request. */

@@ -36,9 +36,14 @@ export class RequestTable {
     };
   }
 
+  /** Whether a message was meant for this generation of the Frontend. */
+  isOfThisLife(frontendGeneration: number): boolean {
+    return frontendGeneration === this.#generation;
+  }
+
   /** The request that a message is for; undefined if it is over, or was an earlier life's or another's. */
   find(head: RequestHead): RelayedRequest | undefined {
-    if (head.frontendGeneration !== this.#generation) return undefined;
+    if (!this.isOfThisLife(head.frontendGeneration)) return undefined;
     const request = this.live.get(head.stream);
     return request?.id === head.requestId ? request : undefined;
   }

@@ -1,0 +1,309 @@
+import { type RoutingConstraints, ServingError } from "@baton/protocol";
+import { describe, expect, it } from "vitest";
+import { endOf, entryOf, pair, RelayRig } from "../support/relay-rig.ts";
+
+describe("a relayed request", () => {
+  it("goes through prefill, handoff and decode and gives out the decode worker's text", async () => {
+    const rig = new RelayRig();
+    const one = rig.submit();
+    await rig.toHandoff(one);
+
+    rig.frame("d1", [entryOf(one, "Hel", 0)]);
+    await rig.settle();
+    rig.frame("d1", [entryOf(one, "lo", 3, endOf("stop"))]);
+    await rig.settle(10);
+
+    expect(one.sink.text()).toBe("Hello");
+    expect(one.sink.outcome()).toBe("completed");
+    expect(one.sink.deltas.at(-1)?.finishReason).toBe("stop");
+    expect(rig.statesOf(one)).toEqual([
+      "received",
+      "preparing",
+      "prefill.queued",
+      "prefill.running",
+      "decode.routing",
+      "handoff",
+      "decode.streaming",
+      "completed",
+    ]);
+    expect(rig.cleanups).toEqual([]);
+    expect(rig.table.live.size).toBe(0);
+  });
+
+  it("says at its end how it was served", async () => {
+    const rig = new RelayRig();
+    const one = rig.submit();
+    await rig.toHandoff(one);
+    rig.frame("d1", [entryOf(one, "Hello", 0, endOf("length", 99))]);
+    await rig.settle();
+
+    const [end] = one.sink.ends;
+
+    expect(end).toMatchObject({
+      kind: "completed",
+      summary: {
+        mode: "disaggregated",
+        prefillWorker: "p1",
+        decodeWorker: "d1",
+        promptTokens: 6,
+        cachedTokens: 4,
+        outputTokens: 5,
+      },
+    });
+    expect(Object.keys(end?.summary?.timingMs ?? {})).toEqual([
+      "received",
+      "preparing",
+      "prefill.queued",
+      "prefill.running",
+      "decode.routing",
+      "handoff",
+      "decode.streaming",
+    ]);
+  });
+
+  it("asks for decode with the ticket, the derived constraints and the three overrides", async () => {
+    const rig = new RelayRig();
+    const one = rig.submit();
+    const decodeConstraints: RoutingConstraints = {
+      requiredTaints: ["baton.topology/rack=r1"],
+      preferredTaints: {},
+    };
+    await rig.toPrefillRunning(one);
+
+    rig.prefilled(one, { decodeConstraints });
+    await rig.settle();
+
+    expect(rig.routedDecodes).toHaveLength(1);
+    expect(rig.routedDecodes[0]).toMatchObject({
+      pool: "decode",
+      rules: { constraints: decodeConstraints },
+      overrides: { overlapScoreCredit: 0, assumeKvReuse: false, trackPrefillTokens: false },
+    });
+    expect(rig.routedDecodes[0]?.handoff).not.toBeNull();
+  });
+
+  it("completes without decode when prefill ends the generation, and releases the KV", async () => {
+    const rig = new RelayRig();
+    const one = rig.submit();
+    await rig.toPrefillRunning(one);
+
+    rig.prefilled(one, { finishReasons: ["length"] });
+    await rig.settle(10);
+
+    expect(one.sink.text()).toBe("A");
+    expect(one.sink.outcome()).toBe("completed");
+    expect(rig.routedDecodes).toEqual([]);
+    expect(rig.cleanups).toEqual(["release p1 r1"]);
+    expect(rig.statesOf(one).at(-1)).toBe("completed");
+  });
+
+  it("releases nothing when the worker has freed the KV already", async () => {
+    const rig = new RelayRig();
+    const one = rig.submit();
+    await rig.toPrefillRunning(one);
+
+    rig.prefilled(one, { finishReasons: ["stop"], handoff: null });
+    await rig.settle();
+
+    expect(one.sink.outcome()).toBe("completed");
+    expect(rig.cleanups).toEqual([]);
+  });
+
+  it("passes the states of dispatch notices that were overtaken", async () => {
+    const rig = new RelayRig();
+    const one = rig.submit();
+    await rig.settle();
+
+    rig.prefilled(one);
+    await rig.settle();
+    rig.frame("d1", [entryOf(one, "A", 0, endOf("length"))]);
+    await rig.settle();
+    rig.dispatched(one, "decode", "d1");
+    await rig.settle(10);
+
+    expect(one.sink.outcome()).toBe("completed");
+    expect(rig.statesOf(one)).toContain("prefill.running");
+    expect(rig.statesOf(one)).toContain("handoff");
+  });
+
+  it("ends the choice at a stop text, aborts decode and counts what was returned", async () => {
+    const rig = new RelayRig();
+    const one = rig.submit({ stop: ["END"] });
+    await rig.toHandoff(one);
+
+    rig.frame("d1", [entryOf(one, "some E", 0)]);
+    await rig.settle();
+    rig.frame("d1", [entryOf(one, "ND more", 6)]);
+    await rig.settle();
+
+    expect(one.sink.text()).toBe("some ");
+    expect(one.sink.outcome()).toBe("completed");
+    expect(one.sink.ends[0]?.summary?.outputTokens).toBe(8);
+    expect(rig.cleanups).toEqual(["abort d1 r1"]);
+  });
+
+  it("joins the tokens of several frames into one call of the sink", async () => {
+    const rig = new RelayRig();
+    const one = rig.submit();
+    await rig.toStreaming(one);
+    const before = one.sink.calls;
+
+    for (let at = 1; at < 5; at += 1) rig.frame("d1", [entryOf(one, "x", at)]);
+    await rig.settle();
+
+    expect(one.sink.text()).toBe("Axxxx");
+    expect(one.sink.calls).toBe(before + 1);
+  });
+});
+
+describe("aggregated and decode-only serving", () => {
+  it("asks the decode router at once for an aggregated worker", async () => {
+    const rig = new RelayRig([{ id: "a1", type: "aggregated" }]);
+    const one = rig.submit();
+    await rig.settle();
+    rig.dispatched(one, "decode", "a1");
+    await rig.settle();
+    rig.frame("a1", [entryOf(one, "Hi", 0, endOf("stop", 3))]);
+    await rig.settle(10);
+
+    expect(rig.routedPrefills).toEqual([]);
+    expect(rig.routedDecodes[0]).toMatchObject({
+      pool: "aggregated",
+      handoff: null,
+      overrides: null,
+    });
+    expect(one.sink.ends[0]?.summary).toMatchObject({
+      mode: "aggregated",
+      prefillWorker: null,
+      decodeWorker: "a1",
+      cachedTokens: 3,
+    });
+    expect(rig.statesOf(one)).toEqual([
+      "received",
+      "preparing",
+      "decode.queued",
+      "decode.running",
+      "decode.streaming",
+      "completed",
+    ]);
+  });
+
+  it("serves decode-only when no decode worker needs peers", async () => {
+    const rig = new RelayRig([{ id: "d1", type: "decode", needs: [] }]);
+    const one = rig.submit();
+    await rig.settle();
+    rig.frame("d1", [entryOf(one, "Hi", 0, endOf("stop"))]);
+    await rig.settle();
+
+    expect(one.sink.ends[0]?.summary?.mode).toBe("decode-only");
+    expect(rig.routedDecodes[0]?.pool).toBe("decode");
+  });
+
+  it("refuses with why when the model's needs are not met", () => {
+    const rig = new RelayRig([{ id: "d1", type: "decode" }]);
+
+    const one = rig.submit();
+
+    expect(one.sink.outcome()).toBe("failed received not_ready");
+    expect(one.sink.ends[0]).toMatchObject({ error: { details: { why: "missing_prefill" } } });
+    expect(rig.table.live.size).toBe(0);
+  });
+});
+
+describe("what is refused at the door", () => {
+  it("names an unknown model and what there is", () => {
+    const one = new RelayRig().submit({ model: "gpt-9" });
+
+    expect(one.sink.outcome()).toBe("failed received model_not_found");
+    expect(one.sink.ends[0]).toMatchObject({
+      error: { message: "the model 'gpt-9' does not exist; served here: m" },
+    });
+  });
+
+  it("refuses with overloaded once the limit is reached, and takes on when one ends", async () => {
+    const rig = new RelayRig();
+    const many = Array.from({ length: 100 }, () => rig.submit());
+
+    expect(rig.submit().sink.outcome()).toBe("failed received overloaded");
+    many[0]?.handle.cancel();
+    await rig.settle();
+    expect(rig.submit().sink.outcome()).toBe("running");
+  });
+
+  it("refuses new requests while it drains, and is drained when the last has ended", async () => {
+    const rig = new RelayRig();
+    const one = rig.submit();
+    await rig.toHandoff(one);
+    let isDrained = false;
+
+    const drained = rig.relay.drain().then(() => {
+      isDrained = true;
+    });
+    await rig.settle();
+
+    expect(rig.submit().sink.outcome()).toBe("failed received draining");
+    expect(isDrained).toBe(false);
+    rig.frame("d1", [entryOf(one, "Hi", 0, endOf("stop"))]);
+    await rig.settle();
+    await drained;
+    expect(one.sink.outcome()).toBe("completed");
+  });
+
+  it("ends what is left with draining when it is stopped", async () => {
+    const rig = new RelayRig();
+    const one = rig.submit();
+    await rig.toStreaming(one);
+
+    rig.relay.stop();
+
+    expect(one.sink.outcome()).toBe("failed decode.streaming draining");
+  });
+
+  it("refuses with bus_unavailable while its bus is gone", () => {
+    const rig = new RelayRig();
+
+    rig.network.disconnect(rig.frontendId);
+
+    expect(rig.submit().sink.outcome()).toBe("failed received bus_unavailable");
+  });
+});
+
+describe("preparing", () => {
+  it("fails in its state with what is wrong", async () => {
+    const rig = new RelayRig();
+    rig.prepare = () => Promise.reject(new ServingError("context_length_exceeded"));
+
+    const one = rig.submit();
+    await rig.settle();
+
+    expect(one.sink.outcome()).toBe("failed preparing context_length_exceeded");
+    expect(rig.cleanups).toEqual([]);
+    expect(rig.routedPrefills).toEqual([]);
+  });
+
+  it("asks nobody when the model has stopped being served meanwhile", async () => {
+    const rig = new RelayRig();
+    const one = rig.submit();
+    rig.view.lose("p1");
+    await rig.settle();
+
+    expect(one.sink.outcome()).toBe("failed preparing not_ready");
+    expect(rig.routedPrefills).toEqual([]);
+  });
+});
+
+describe("several requests", () => {
+  it("give each stream its own tokens of a shared frame", async () => {
+    const rig = new RelayRig([...pair]);
+    const one = rig.submit();
+    const other = rig.submit();
+    await rig.toHandoff(one);
+    await rig.toHandoff(other);
+
+    rig.frame("d1", [entryOf(one, "one", 0), entryOf(other, "other", 0)]);
+    await rig.settle();
+
+    expect(one.sink.text()).toBe("one");
+    expect(other.sink.text()).toBe("other");
+  });
+});
