@@ -47,6 +47,13 @@ export {
   type MetricsRegistry,
   type MetricsRegistryOptions,
 } from "./metrics-registry.ts";
+export {
+  hasNatsServer,
+  type NatsServer,
+  type NatsServerOptions,
+  natsInstallCommand,
+  startNatsServer,
+} from "./nats-server.ts";
 export { noMetrics } from "./no-metrics.ts";
 export {
   defineOptions,

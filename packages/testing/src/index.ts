@@ -15,3 +15,9 @@ export {
   type TestContext,
   type TestContextOptions,
 } from "./memory-cluster.ts";
+export {
+  natsAvailable,
+  natsSuiteTitle,
+  sharedNats,
+  startNats,
+} from "./start-nats.ts";

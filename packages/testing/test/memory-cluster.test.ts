@@ -5,7 +5,7 @@ import { memoryCluster } from "../src/memory-cluster.ts";
 
 const greeter: ActorDefinition<{ readonly word: string }> = {
   role: "worker",
-  options: { name: "worker", schema: z.object({ word: z.string() }), fields: ["word"] },
+  options: { name: "worker", schema: z.object({ word: z.string() }), fields: [] },
   create: (context, config) => ({
     start: async () => {
       context.bus.subscribe("greet", (message) => message.respond(Buffer.from(config.word)));
