@@ -30,9 +30,10 @@ export class StateDir {
   ): Promise<StateDir> {
     const parent = base ?? (await chooseBase(neededBytes));
     await removeLeftovers(parent);
-    const path = join(parent, random.id(`${prefix}${process.pid}`));
-    await mkdir(path, { mode: 0o700 });
-    return new StateDir(path, random);
+    for (;;) {
+      const path = join(parent, random.id(`${prefix}${process.pid}`));
+      if (await makeFolder(path)) return new StateDir(path, random);
+    }
   }
 
   /** A file name that nobody can guess and that is not taken. */
@@ -47,6 +48,17 @@ export class StateDir {
 
   async remove(): Promise<void> {
     await rm(this.path, { recursive: true, force: true });
+  }
+}
+
+/** Makes a folder that is not there yet. Returns false if it is: engines may draw from equal seeds. */
+async function makeFolder(path: string): Promise<boolean> {
+  try {
+    await mkdir(path, { mode: 0o700 });
+    return true;
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === "EEXIST") return false;
+    throw error;
   }
 }
 
