@@ -115,6 +115,7 @@ export function heartbeatWith(id: string, fields: Partial<ActorHeartbeat> = {}):
     set: null,
     activation: null,
     catalog: null,
+    api: null,
     ...fields,
   };
 }

@@ -1,0 +1,35 @@
+import { KvFeed, type ModelName } from "@baton/protocol";
+import type { SourceEntry } from "./source/source-table.ts";
+
+/** What a feed is given. */
+export interface ModelFeedDeps {
+  readonly epoch: number;
+  /** Sends bytes to whoever follows the model. False if the bus does not take them. */
+  publish(model: ModelName, bytes: Uint8Array): boolean;
+}
+
+/** One model's ordered feed: numbers what is on it, without gaps. */
+export class ModelFeed {
+  readonly #model: ModelName;
+  readonly #deps: ModelFeedDeps;
+  #feedSequence = 0;
+
+  constructor(model: ModelName, deps: ModelFeedDeps) {
+    this.#model = model;
+    this.#deps = deps;
+  }
+
+  /** The number of the newest entry; 0 before the first. */
+  get feedSequence(): number {
+    return this.#feedSequence;
+  }
+
+  /** Puts an entry on the feed. False, and no number used, if the bus does not take it. */
+  emit(entry: SourceEntry): boolean {
+    const feedSequence = this.#feedSequence + 1;
+    const bytes = KvFeed.encode({ epoch: this.#deps.epoch, feedSequence, ...entry });
+    if (!this.#deps.publish(this.#model, bytes)) return false;
+    this.#feedSequence = feedSequence;
+    return true;
+  }
+}

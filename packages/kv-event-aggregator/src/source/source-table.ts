@@ -1,0 +1,287 @@
+import type { KvEvents, KvFeedKind, KvHistory, ModelName, WorkerId } from "@baton/protocol";
+import type { Clock } from "@baton/runtime";
+import { BoundedMap } from "./bounded-map.ts";
+import { RankSource, type RankSourceOptions, type SourceCounts } from "./rank-source.ts";
+import { WorkerSource } from "./worker-source.ts";
+
+/** A worker as the cluster view knows it. */
+export interface ListedWorker {
+  readonly id: WorkerId;
+  readonly generation: number;
+  readonly model: ModelName;
+  readonly isLost: boolean;
+}
+
+/** Counts of the table, beside those of its sources. */
+export interface TableCounts extends SourceCounts {
+  /** Batches of a generation that is gone. */
+  fenced: number;
+  /** Batches of workers that no catalog lists. */
+  unlisted: number;
+  /** Batches that came when no source more may be kept. */
+  refused: number;
+  gone: number;
+}
+
+/** Zero of everything. */
+export function makeTableCounts(): TableCounts {
+  return {
+    repeats: 0,
+    gaps: 0,
+    recovered: 0,
+    failedAsks: 0,
+    holes: 0,
+    overflows: 0,
+    fenced: 0,
+    unlisted: 0,
+    refused: 0,
+    gone: 0,
+  };
+}
+
+/** What a table puts on a feed. */
+export interface SourceEntry {
+  readonly kind: KvFeedKind;
+  readonly workerId: WorkerId;
+  readonly generation: number;
+  readonly dpRank: number;
+  readonly sequence: number;
+  readonly events: Uint8Array;
+}
+
+/** What is asked of a worker. */
+export interface SourceAsk {
+  readonly model: ModelName;
+  readonly workerId: WorkerId;
+  readonly generation: number;
+  readonly dpRank: number;
+  /** Null: a dump. */
+  readonly from: number | null;
+}
+
+/** What a table is given. */
+export interface SourceTableDeps {
+  readonly clock: Clock;
+  readonly counts: TableCounts;
+  /** The worker as the catalog lists it, with its latest generation. */
+  lookUp(id: WorkerId): ListedWorker | undefined;
+  /** Puts an entry on a model's feed. False if the bus does not take it. */
+  emit(model: ModelName, entry: SourceEntry): boolean;
+  /** Asks a worker; calls `done` later and once. */
+  ask(ask: SourceAsk, done: (answer: KvHistory | null) => void): void;
+}
+
+/** Limits of a table. */
+export interface SourceTableOptions extends RankSourceOptions {
+  /** How long a worker that fell silent may come back before its generation is given up, in ms. */
+  readonly lostHoldMs: number;
+  /** Most ranks of all workers together; as many lost generations and unlisted workers are remembered. */
+  readonly maxSources: number;
+}
+
+interface Missed {
+  readonly generation: number;
+  readonly ranks: Set<number>;
+}
+
+const noEvents = new Uint8Array();
+/** Most ranks of one unlisted worker that are remembered. */
+const maxMissedRanks = 64;
+
+/**
+ * The sources of all workers. Fences generations: once `gone` of a generation has been emitted, or is owed because
+ * the bus is away, nothing of it or of an earlier one is emitted again.
+ */
+export class SourceTable {
+  readonly #options: SourceTableOptions;
+  readonly #deps: SourceTableDeps;
+  readonly #workers = new Map<WorkerId, WorkerSource>();
+  readonly #fences: BoundedMap<WorkerId, number>;
+  /** Workers that sent batches before they were listed: what they sent is asked for when they are. */
+  readonly #missed: BoundedMap<WorkerId, Missed>;
+  readonly #held = new Set<WorkerSource>();
+  #owed: WorkerSource[] = [];
+  #ranks = 0;
+
+  constructor(options: SourceTableOptions, deps: SourceTableDeps) {
+    this.#options = options;
+    this.#deps = deps;
+    this.#fences = new BoundedMap(options.maxSources);
+    this.#missed = new BoundedMap(options.maxSources);
+  }
+
+  /** Ranks that are followed. */
+  get size(): number {
+    return this.#ranks;
+  }
+
+  /** Batches that wait for recoveries. */
+  get buffered(): number {
+    return this.#sum((rank) => rank.buffered);
+  }
+
+  /** Ranks in a recovery. */
+  get recovering(): number {
+    return this.#sum(({ state }) => (state === "asking" || state === "waiting" ? 1 : 0));
+  }
+
+  /** Hot path: a batch from a worker. */
+  batch(batch: KvEvents): void {
+    const worker = this.#workers.get(batch.workerId);
+    const source = worker?.generation === batch.generation ? worker : this.#admit(batch);
+    if (source === undefined) return;
+    this.#rank(source, batch.dpRank)?.batch(batch.sequence, batch.events);
+  }
+
+  /**
+   * A worker is lost. `isFinal`: it said goodbye or has been replaced; else it may come back for a while. Consumers
+   * may hold blocks of a worker that has not been heard here, so every lost worker is told of.
+   */
+  lose(worker: ListedWorker, isFinal: boolean): void {
+    if (this.isFenced(worker.id, worker.generation)) return;
+    const known = this.#workers.get(worker.id);
+    if (known !== undefined && known.generation > worker.generation) return;
+    const source = known?.generation === worker.generation ? known : this.#open(worker);
+    const { lostHoldMs } = this.#options;
+    if (isFinal || lostHoldMs <= 0) {
+      this.#bury(source);
+      return;
+    }
+    this.#held.add(source);
+    source.hold(this.#deps.clock.setTimer(lostHoldMs, () => this.#bury(source)));
+  }
+
+  /** The catalog or the life of workers has changed. */
+  workersChanged(): void {
+    for (const source of this.#held) {
+      const listed = this.#deps.lookUp(source.id);
+      if (listed?.generation !== source.generation || listed.isLost) continue;
+      this.#held.delete(source);
+      source.resume();
+    }
+    for (const [id, missed] of this.#missed) {
+      const listed = this.#deps.lookUp(id);
+      if (listed === undefined || listed.generation < missed.generation) continue;
+      this.#missed.delete(id);
+      if (listed.generation > missed.generation) continue;
+      for (const dpRank of missed.ranks) this.requestDump(listed, dpRank);
+    }
+  }
+
+  /** Sees to it that a dump of a rank comes on the feed. */
+  requestDump(worker: ListedWorker, dpRank: number): void {
+    const known = this.#workers.get(worker.id);
+    if (this.isFenced(worker.id, worker.generation)) return;
+    if (known !== undefined && known.generation > worker.generation) return;
+    const source = known?.generation === worker.generation ? known : this.#open(worker);
+    this.#rank(source, dpRank)?.requestDump();
+  }
+
+  /** Whether a generation of a worker, or a later one, has been given up. */
+  isFenced(id: WorkerId, generation: number): boolean {
+    return generation <= (this.#fences.get(id) ?? Number.NEGATIVE_INFINITY);
+  }
+
+  /** The bus is back: says what it owes, and checks with every worker. */
+  busRestored(): void {
+    const owed = this.#owed;
+    this.#owed = [];
+    for (const source of owed) this.#emitGone(source);
+    for (const worker of this.#workers.values()) {
+      for (const rank of worker.ranks.values()) rank.busRestored();
+    }
+  }
+
+  /** Forgets every source without a word: another aggregator speaks, or this one ends. */
+  clear(): void {
+    for (const worker of this.#workers.values()) worker.close();
+    this.#workers.clear();
+    this.#held.clear();
+    this.#missed.clear();
+    this.#owed = [];
+    this.#ranks = 0;
+  }
+
+  /** Finds the source of a batch whose generation is not the one that is followed. */
+  #admit({ workerId, generation, dpRank }: KvEvents): WorkerSource | undefined {
+    const { counts, lookUp } = this.#deps;
+    const known = this.#workers.get(workerId)?.generation ?? 0;
+    if (generation < known || this.isFenced(workerId, generation)) {
+      counts.fenced += 1;
+      return undefined;
+    }
+    const listed = lookUp(workerId);
+    if (listed === undefined || listed.generation < generation) {
+      counts.unlisted += 1;
+      this.#miss(workerId, generation, dpRank);
+      return undefined;
+    }
+    if (listed.generation > generation) {
+      counts.fenced += 1;
+      return undefined;
+    }
+    return this.#open(listed);
+  }
+
+  /** Begins to follow a generation; an earlier one is gone with it. */
+  #open(worker: ListedWorker): WorkerSource {
+    const earlier = this.#workers.get(worker.id);
+    if (earlier !== undefined) this.#bury(earlier);
+    const source = new WorkerSource(worker);
+    this.#workers.set(worker.id, source);
+    return source;
+  }
+
+  #rank(source: WorkerSource, dpRank: number): RankSource | undefined {
+    const known = source.ranks.get(dpRank);
+    if (known !== undefined) return known;
+    if (this.#ranks >= this.#options.maxSources) {
+      this.#deps.counts.refused += 1;
+      return undefined;
+    }
+    const { id: workerId, generation, model } = source;
+    const about = { workerId, generation, dpRank };
+    const rank = new RankSource(this.#options, {
+      clock: this.#deps.clock,
+      counts: this.#deps.counts,
+      emit: (kind, sequence, events) =>
+        this.#deps.emit(model, { ...about, kind, sequence, events }),
+      ask: (from, done) => this.#deps.ask({ ...about, model, from }, done),
+    });
+    source.ranks.set(dpRank, rank);
+    this.#ranks += 1;
+    if (source.isHeld) rank.hold();
+    return rank;
+  }
+
+  #miss(workerId: WorkerId, generation: number, dpRank: number): void {
+    const known = this.#missed.get(workerId);
+    if (known?.generation !== generation) {
+      this.#missed.set(workerId, { generation, ranks: new Set([dpRank]) });
+    } else if (known.ranks.size < maxMissedRanks) known.ranks.add(dpRank);
+  }
+
+  #bury(source: WorkerSource): void {
+    source.close();
+    this.#held.delete(source);
+    this.#ranks -= source.ranks.size;
+    if (this.#workers.get(source.id) === source) this.#workers.delete(source.id);
+    this.#fences.set(source.id, source.generation);
+    this.#emitGone(source);
+  }
+
+  #emitGone(source: WorkerSource): void {
+    const { id: workerId, generation, model } = source;
+    const entry = { kind: "gone", workerId, generation, dpRank: 0, sequence: 0 } as const;
+    if (this.#deps.emit(model, { ...entry, events: noEvents })) this.#deps.counts.gone += 1;
+    else this.#owed.push(source);
+  }
+
+  #sum(read: (rank: RankSource) => number): number {
+    let total = 0;
+    for (const worker of this.#workers.values()) {
+      for (const rank of worker.ranks.values()) total += read(rank);
+    }
+    return total;
+  }
+}
