@@ -126,11 +126,20 @@ export class MockEngine<R extends EngineRequest> {
     return true;
   }
 
-  /** Ends a request, or one choice of it, in whatever phase. False if it is not here. Neither appears in `ended`. */
+  /** Whether the engine holds a request: from its acceptance until it ended, or was cancelled or released. */
+  has(id: string): boolean {
+    return this.book.has(id);
+  }
+
+  /**
+   * Ends a request, or one choice of it, in whatever phase. False if it is not here. A request that is cancelled as a whole
+   * does not appear in `ended`; one whose last choice is cancelled between two passes is gone at once (`has`).
+   */
   cancel(id: string, choice?: number): boolean {
     const group = this.book.find(id);
     if (group === undefined) return false;
     if (choice !== undefined) return this.cancelChoice(group, choice);
+    group.cancelled = true;
     for (const sequence of group.sequences.slice()) this.drop(sequence);
     return true;
   }

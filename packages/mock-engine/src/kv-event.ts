@@ -38,11 +38,6 @@ export class KvEventLog {
   private readonly blockWords: number[] = [];
   private readonly sequenceWords: number[] = [];
 
-  /** Nothing has happened since the last `take`. */
-  get isEmpty(): boolean {
-    return this.events.length === 0 && this.runKind === "none";
-  }
-
   /** A root block became reusable. */
   storedRoot(blockLow: number, blockHigh: number, sequenceLow: number, sequenceHigh: number): void {
     this.startRun("stored", undefined);

@@ -31,7 +31,7 @@ export interface PassResult<R extends EngineRequest> {
   /** Reused by the engine: read it before the next pass is finished. */
   readonly outputs: StepOutputs<R>;
   readonly prefills: readonly PrefillDone<R>[];
-  /** Requests whose last choice ended by itself; the engine has forgotten them. Staged and cancelled ones are not here. */
+  /** Requests that are over, and were not cancelled as a whole; the engine has forgotten them. Staged ones are not here. */
   readonly ended: readonly R[];
   /** One entry per sequence that lost its blocks and will be computed again. */
   readonly preempted: readonly R[];

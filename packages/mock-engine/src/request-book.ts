@@ -28,6 +28,7 @@ export class RequestBook<R extends EngineRequest> {
       request,
       kind,
       sequences: [],
+      cancelled: false,
       cancelledChoices: undefined,
       firstTokens,
       prefillReported: false,

@@ -25,6 +25,8 @@ export interface RequestGroup<R extends EngineRequest> {
   readonly request: R;
   readonly kind: RequestKind;
   readonly sequences: Sequence<R>[];
+  /** Cancelled as a whole: its end is not reported. */
+  cancelled: boolean;
   /** Choices that were cancelled before the fork. */
   cancelledChoices: Set<number> | undefined;
   /** First tokens that came with a handoff. */

@@ -91,7 +91,7 @@ export class Settler<R extends EngineRequest> {
     const { scheduled, group } = sequence;
     sequence.scheduled = 0;
     if (sequence.dropped) {
-      this.endRunning(sequence);
+      this.finish(sequence);
       return false;
     }
     if (scheduled === 0 || sequence.computed < sequence.known) return true;
@@ -151,6 +151,7 @@ export class Settler<R extends EngineRequest> {
   }
 
   private finish(sequence: Sequence<R>): void {
-    if (this.endRunning(sequence)) this.ended.push(sequence.request);
+    const last = this.endRunning(sequence);
+    if (last && !sequence.group.cancelled) this.ended.push(sequence.request);
   }
 }

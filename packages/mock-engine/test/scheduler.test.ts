@@ -198,13 +198,21 @@ describe("preemption", () => {
     expect(idsOf(prefills.map((done) => done.request))).toEqual(["old", "new"]);
   });
 
-  it("gives the budget of a victim back to the pass", () => {
-    const engine = engineOf({ blockCount: 4, preemptionMode: "fifo", maxNumBatchedTokens: 4 });
-    for (const request of distinct({ a: 4, b: 4, c: 4 }, 6)) engine.addGenerate(request);
+  it.each([
+    ["fifo", "a", ["b", "c"]],
+    ["lifo", "c", ["a", "b"]],
+  ] as const)("gives the budget of a %s victim back to those that stay", (mode, victim, others) => {
+    // Three arrive with a block each and fill the pool; only b needs another one. A pass computes two tokens.
+    const engine = engineOf({ blockCount: 3, maxNumBatchedTokens: 2, preemptionMode: mode });
+    for (const request of distinct({ a: 3, b: 4, c: 3 })) {
+      engine.addPrefilled(request, [1000]);
+      engine.handoffArrived(request.id, "simulated");
+    }
 
-    const { transcript } = runToEnd(engine);
+    const result = runPass(engine);
 
-    expect([...transcript.tokens.values()].map((tokens) => tokens.length)).toEqual([6, 6, 6]);
+    expect(idsOf(result.preempted)).toEqual([victim]);
+    expect(emittedBy(result)).toEqual(others);
   });
 
   it("recomputes a victim of a handoff as a prompt of its own", () => {

@@ -11,6 +11,7 @@ export function groupOf(
     request,
     kind,
     sequences: [],
+    cancelled: false,
     cancelledChoices: undefined,
     firstTokens,
     prefillReported: false,
