@@ -62,6 +62,13 @@ export {
   type OptionSources,
   readOptions,
 } from "./options.ts";
+export {
+  type LostWhy,
+  type Peer,
+  type PeerListener,
+  PeerWatch,
+  type PeerWatchOptions,
+} from "./peer-watch.ts";
 export { ProcessClock } from "./process-clock.ts";
 export type { Random } from "./random.ts";
 export { RealClock } from "./real-clock.ts";

@@ -1,4 +1,13 @@
-import type { ActorHeartbeat } from "@baton/protocol";
+import {
+  ActorHeartbeat,
+  type ActorId,
+  type ActorRole,
+  ProbeReply,
+  ServingError,
+} from "@baton/protocol";
+import type { ActorContext } from "./actor.ts";
+import type { BusMessage, BusSubscription } from "./bus/bus.ts";
+import type { Timer } from "./clock.ts";
 
 /** Another actor, as its last heartbeat described it. */
 export interface Peer {
@@ -6,6 +15,9 @@ export interface Peer {
   /** When it was last heard, by the watcher's clock. */
   readonly heardAtMs: number;
 }
+
+/** Why a peer is gone. */
+export type LostWhy = "silent" | "no_responders" | "stopped" | "replaced";
 
 /** What a watcher is told. Each peer is reported lost at most once between two of its life signs. */
 export interface PeerListener {
@@ -15,5 +27,234 @@ export interface PeerListener {
    * A peer is gone. `why`: `silent` (no heartbeat for the lease), `no_responders` (its probe found nobody),
    * `stopped` (it said goodbye), `replaced` (a later generation of the same id is heard).
    */
-  onLost?(peer: Peer, why: "silent" | "no_responders" | "stopped" | "replaced"): void;
+  onLost?(peer: Peer, why: LostWhy): void;
+}
+
+/** Whom to watch, and how closely. */
+export interface PeerWatchOptions {
+  readonly roles: readonly ActorRole[];
+  /** Silence after which a peer is lost, in its own heartbeat intervals, default 4.4: 1.1 s at 250 ms. */
+  readonly leaseIntervals?: number;
+  /** Silence after which a peer is probed, in its own heartbeat intervals, default 2.2. */
+  readonly probeIntervals?: number;
+  /** Milliseconds between looks at all peers, default 50. */
+  readonly sweepMs?: number;
+}
+
+const defaultLeaseIntervals = 4.4;
+const defaultProbeIntervals = 2.2;
+const defaultSweepMs = 50;
+/** A look that is this many times too late shows that we stood still ourselves, so silence proves nothing. */
+const stalledSweeps = 6;
+/** How long a lost peer is remembered, so that an older generation of it is not taken for a new one. */
+const forgetAfterMs = 120_000;
+
+interface Watched {
+  readonly role: ActorRole;
+  readonly id: ActorId;
+  heartbeat: ActorHeartbeat;
+  heardAtMs: number;
+  isLost: boolean;
+  isProbing: boolean;
+}
+
+/**
+ * Knows which actors of some roles live. One timer for all of them. While the watcher's own bus is gone, within one
+ * lease after, and after it stood still itself, nobody is declared lost for silence.
+ */
+export class PeerWatch {
+  readonly #context: Pick<ActorContext, "bus" | "clock" | "subjects" | "log">;
+  readonly #options: PeerWatchOptions;
+  readonly #listener: PeerListener;
+  readonly #watched = new Map<ActorId, Watched>();
+  readonly #subscriptions: BusSubscription[] = [];
+  readonly #leaseIntervals: number;
+  readonly #probeIntervals: number;
+  readonly #sweepMs: number;
+  #sweep: Timer | null = null;
+  #lastSweepAtMs = 0;
+  /** Silence counts from here at the earliest. */
+  #hearingSinceMs = 0;
+
+  constructor(
+    context: Pick<ActorContext, "bus" | "clock" | "subjects" | "log">,
+    options: PeerWatchOptions,
+    listener: PeerListener = {},
+  ) {
+    this.#context = context;
+    this.#options = options;
+    this.#listener = listener;
+    this.#leaseIntervals = options.leaseIntervals ?? defaultLeaseIntervals;
+    this.#probeIntervals = options.probeIntervals ?? defaultProbeIntervals;
+    this.#sweepMs = options.sweepMs ?? defaultSweepMs;
+  }
+
+  /** Begins to listen. Peers are known within one of their heartbeat intervals. */
+  start(): void {
+    if (this.#sweep !== null) return;
+    const { bus, clock, subjects } = this.#context;
+    for (const role of new Set(this.#options.roles)) {
+      const listen = (message: BusMessage) => this.#onBeat(role, message.payload);
+      this.#subscriptions.push(bus.subscribe(subjects.heartbeats(role), listen));
+    }
+    this.#subscriptions.push(
+      bus.onState((state) => {
+        if (state === "connected") this.#hearingSinceMs = clock.nowMs();
+      }),
+    );
+    this.#hearingSinceMs = clock.nowMs();
+    this.#lastSweepAtMs = clock.nowMs();
+    this.#sweep = clock.setRepeating(this.#sweepMs, () => this.#look());
+  }
+
+  /** Ends it. Nobody is told anything more. */
+  stop(): void {
+    this.#sweep?.cancel();
+    this.#sweep = null;
+    for (const subscription of this.#subscriptions.splice(0)) subscription.unsubscribe();
+  }
+
+  /** Whether a peer lives, in this generation if one is given. */
+  isAlive(id: string, generation?: number): boolean {
+    const watched = this.#watched.get(id as ActorId);
+    if (watched === undefined || watched.isLost) return false;
+    return generation === undefined || watched.heartbeat.generation === generation;
+  }
+
+  /** A peer that lives. */
+  peer(id: string): Peer | null {
+    const watched = this.#watched.get(id as ActorId);
+    return watched === undefined || watched.isLost ? null : asPeer(watched);
+  }
+
+  /** The peers that live, of one role or of all that are watched, in the order in which they were first heard. */
+  peers(role?: ActorRole): readonly Peer[] {
+    const peers: Peer[] = [];
+    for (const watched of this.#watched.values()) {
+      if (!watched.isLost && (role === undefined || watched.role === role)) {
+        peers.push(asPeer(watched));
+      }
+    }
+    return peers;
+  }
+
+  #onBeat(role: ActorRole, payload: Uint8Array): void {
+    const heartbeat = ActorHeartbeat.decode(payload);
+    const id = heartbeat.id as ActorId;
+    const watched = this.#watched.get(id);
+    if (watched === undefined) {
+      if (heartbeat.state !== "stopped") this.#add(role, id, heartbeat);
+    } else if (heartbeat.generation > watched.heartbeat.generation) {
+      this.#replace(watched, heartbeat);
+    } else if (heartbeat.generation === watched.heartbeat.generation) {
+      this.#renew(watched, heartbeat);
+    }
+  }
+
+  #add(role: ActorRole, id: ActorId, heartbeat: ActorHeartbeat): void {
+    const watched: Watched = {
+      role,
+      id,
+      heartbeat,
+      heardAtMs: this.#context.clock.nowMs(),
+      isLost: false,
+      isProbing: false,
+    };
+    this.#watched.set(id, watched);
+    this.#tellAlive(watched);
+  }
+
+  #replace(watched: Watched, heartbeat: ActorHeartbeat): void {
+    if (!watched.isLost) this.#lose(watched, "replaced");
+    this.#watched.delete(watched.id);
+    if (heartbeat.state !== "stopped") this.#add(watched.role, watched.id, heartbeat);
+  }
+
+  #renew(watched: Watched, heartbeat: ActorHeartbeat): void {
+    if (watched.isLost && watched.heartbeat.state === "stopped") return;
+    const hasChanged = watched.isLost || watched.heartbeat.state !== heartbeat.state;
+    watched.heartbeat = heartbeat;
+    watched.heardAtMs = this.#context.clock.nowMs();
+    if (heartbeat.state === "stopped") {
+      if (!watched.isLost) this.#lose(watched, "stopped");
+      return;
+    }
+    watched.isLost = false;
+    if (hasChanged) this.#tellAlive(watched);
+  }
+
+  #look(): void {
+    const nowMs = this.#context.clock.nowMs();
+    const hasStoodStill = nowMs - this.#lastSweepAtMs > stalledSweeps * this.#sweepMs;
+    this.#lastSweepAtMs = nowMs;
+    if (hasStoodStill) this.#hearingSinceMs = nowMs;
+    if (this.#context.bus.state !== "connected") return;
+    for (const watched of [...this.#watched.values()]) {
+      if (watched.isLost) this.#forgetIfOld(watched, nowMs);
+      else this.#lookAt(watched, nowMs);
+    }
+  }
+
+  #lookAt(watched: Watched, nowMs: number): void {
+    const intervalMs = watched.heartbeat.intervalMs;
+    const leaseMs = this.#leaseIntervals * intervalMs;
+    if (nowMs - this.#hearingSinceMs < leaseMs) return;
+    const silentMs = nowMs - watched.heardAtMs;
+    if (silentMs >= leaseMs) this.#lose(watched, "silent");
+    else if (silentMs >= this.#probeIntervals * intervalMs && !watched.isProbing) {
+      this.#probe(watched, leaseMs).catch(() => undefined); // the outcome is in the record
+    }
+  }
+
+  async #probe(watched: Watched, timeoutMs: number): Promise<void> {
+    const { bus, clock, subjects } = this.#context;
+    const heardAtMs = watched.heardAtMs;
+    watched.isProbing = true;
+    try {
+      const subject = subjects.probe(watched.role, watched.id);
+      const reply = ProbeReply.decode(await bus.request(subject, new Uint8Array(0), { timeoutMs }));
+      if (reply.generation === watched.heartbeat.generation) watched.heardAtMs = clock.nowMs();
+    } catch (error) {
+      const hasNobody = error instanceof ServingError && error.code === "no_responders";
+      const isStillSilent = watched.heardAtMs === heardAtMs && !watched.isLost;
+      if (hasNobody && isStillSilent && this.#isKnown(watched))
+        this.#lose(watched, "no_responders");
+    } finally {
+      watched.isProbing = false;
+    }
+  }
+
+  /** Nothing is known of a watcher that was stopped or a record that was replaced meanwhile. */
+  #isKnown(watched: Watched): boolean {
+    return this.#sweep !== null && this.#watched.get(watched.id) === watched;
+  }
+
+  #forgetIfOld(watched: Watched, nowMs: number): void {
+    if (nowMs - watched.heardAtMs > forgetAfterMs) this.#watched.delete(watched.id);
+  }
+
+  #lose(watched: Watched, why: LostWhy): void {
+    watched.isLost = true;
+    this.#context.log.info({ peer: watched.id, role: watched.role, why }, "peer lost");
+    this.#tell(() => this.#listener.onLost?.(asPeer(watched), why));
+  }
+
+  #tellAlive(watched: Watched): void {
+    const { id, heartbeat } = watched;
+    this.#context.log.debug({ peer: id, role: watched.role, state: heartbeat.state }, "peer alive");
+    this.#tell(() => this.#listener.onAlive?.(asPeer(watched)));
+  }
+
+  /** A listener's failure must not keep others from being told. */
+  #tell(run: () => void): void {
+    try {
+      run();
+    } catch (error) {
+      this.#context.log.error({ err: error }, "peer listener failed");
+    }
+  }
+}
+
+function asPeer(watched: Watched): Peer {
+  return { heartbeat: watched.heartbeat, heardAtMs: watched.heardAtMs };
 }

@@ -1,0 +1,193 @@
+import { actorId, namespaceName, Subjects } from "@baton/protocol";
+import { describe, expect, it } from "vitest";
+import { z } from "zod";
+import type { ActorDefinition } from "../src/actor.ts";
+import { MemoryNetwork } from "../src/bus/memory-network.ts";
+import { silentLogger } from "../src/logger.ts";
+import { noMetrics } from "../src/no-metrics.ts";
+import { PeerWatch } from "../src/peer-watch.ts";
+import { ProcessClock } from "../src/process-clock.ts";
+import { SeededRandom } from "../src/seeded-random.ts";
+import { startActor } from "../src/start-actor.ts";
+import { VirtualClock } from "../src/virtual-clock.ts";
+
+const namespace = namespaceName("default");
+const worker: ActorDefinition<null> = {
+  role: "worker",
+  options: { name: "worker", schema: z.null(), fields: [] },
+  create: (context) => ({
+    start: async () => context.setSynced(true),
+    drain: async () => undefined,
+    stop: async () => undefined,
+  }),
+};
+
+function world() {
+  const clock = new VirtualClock();
+  const random = new SeededRandom(3);
+  const network = new MemoryNetwork({ clock, random, minDelayMs: 0.1, maxDelayMs: 1 });
+  const subjects = new Subjects(namespace);
+  const log = silentLogger();
+  const startMs = clock.nowMs();
+  const told: string[] = [];
+  const watcherProcess = new ProcessClock(clock);
+  const bus = network.connect({
+    id: actorId("watcher"),
+    subjects,
+    clock: watcherProcess,
+    process: watcherProcess,
+    log,
+    metrics: noMetrics,
+  });
+  const watch = new PeerWatch(
+    { bus, clock: watcherProcess, subjects, log },
+    { roles: ["worker"] },
+    {
+      onAlive: ({ heartbeat }) => told.push(`${heartbeat.id} ${heartbeat.state}`),
+      onLost: ({ heartbeat }, why) => told.push(`${heartbeat.id} lost ${why}`),
+    },
+  );
+  watch.start();
+  const start = (id: string) => {
+    const process = new ProcessClock(clock);
+    return startActor(worker, {
+      id,
+      namespace,
+      config: null,
+      connect: async (options) => network.connect({ ...options, process }),
+      clock: process,
+      random,
+      log,
+      metrics: noMetrics,
+      identity: { host: "h", pid: 1, admin: null },
+    });
+  };
+  const since = async (condition: () => boolean) => {
+    const fromMs = clock.nowMs();
+    expect(await clock.runUntilTrue(condition, 5_000)).toBe(true);
+    return clock.nowMs() - fromMs;
+  };
+  return { clock, network, watch, told, start, since, bus, startMs };
+}
+
+describe("PeerWatch", () => {
+  it("knows a peer by its heartbeats and tells every change of its state", async () => {
+    const { clock, watch, told, start } = world();
+    const actor = start("w-1");
+
+    await clock.advanceBy(600);
+
+    expect(told.at(-1)).toBe("w-1 ready");
+    expect(new Set(told).size).toBe(told.length);
+    expect(watch.isAlive("w-1")).toBe(true);
+    expect(watch.isAlive("w-1", actor.generation)).toBe(true);
+    expect(watch.isAlive("w-1", actor.generation - 1)).toBe(false);
+    expect(watch.peer("w-1")?.heartbeat.state).toBe("ready");
+    expect(watch.peers("worker").length).toBe(1);
+    expect(watch.peers("frontend")).toEqual([]);
+  });
+
+  it("sees a killed peer in less than a second, by its probe", async () => {
+    const { clock, network, told, start, since, watch } = world();
+    start("w-1");
+    await clock.advanceBy(2_000);
+    told.length = 0;
+
+    network.kill(actorId("w-1"));
+    const ms = await since(() => told.length > 0);
+    await clock.advanceBy(3_000);
+
+    expect(told).toEqual(["w-1 lost no_responders"]);
+    expect(ms).toBeLessThan(1_000);
+    expect(watch.peer("w-1")).toBeNull();
+    expect(watch.peers()).toEqual([]);
+  });
+
+  it("sees a frozen peer in less than a second and a half, and sees it come back", async () => {
+    const { clock, network, told, start, since, watch } = world();
+    start("w-1");
+    await clock.advanceBy(2_000);
+    told.length = 0;
+
+    network.pause(actorId("w-1"));
+    const ms = await since(() => told.length > 0);
+    expect(ms).toBeLessThan(1_500);
+    expect(watch.isAlive("w-1")).toBe(false);
+    network.resume(actorId("w-1"));
+    await clock.advanceBy(1_000);
+
+    expect(told).toEqual(["w-1 lost silent", "w-1 ready"]);
+  });
+
+  it("takes a stopped heartbeat for a goodbye", async () => {
+    const { clock, told, start } = world();
+    const actor = start("w-1");
+    await clock.advanceBy(1_000);
+    told.length = 0;
+
+    const stopped = actor.stop();
+    await clock.advanceBy(5_000);
+    await stopped;
+
+    expect(told).toEqual(["w-1 lost stopped"]);
+  });
+
+  it("reports an earlier generation as replaced and drops what still comes from it", async () => {
+    const { clock, told, start, watch } = world();
+    start("w-1");
+    await clock.advanceBy(1_000);
+    told.length = 0;
+
+    const second = start("w-1");
+    await clock.advanceBy(2_000);
+
+    expect(told[0]).toBe("w-1 lost replaced");
+    expect(told.filter((line) => line.includes("lost"))).toHaveLength(1);
+    expect(watch.isAlive("w-1", second.generation)).toBe(true);
+  });
+
+  it("declares nobody lost while its own bus is gone nor within one lease after", async () => {
+    const { clock, network, told, start, since } = world();
+    start("w-1");
+    start("w-2");
+    await clock.advanceBy(2_000);
+    told.length = 0;
+
+    network.disconnect(actorId("watcher"));
+    network.kill(actorId("w-2"));
+    await clock.advanceBy(10_000);
+    expect(told).toEqual([]);
+    network.reconnect(actorId("watcher"));
+    const ms = await since(() => told.length > 0);
+    await clock.advanceBy(2_000);
+
+    expect(told).toEqual(["w-2 lost silent"]);
+    expect(ms).toBeGreaterThanOrEqual(1_100);
+    expect(ms).toBeLessThan(1_250);
+  });
+
+  it("blames nobody for a time in which it stood still itself", async () => {
+    const { clock, network, told, start } = world();
+    start("w-1");
+    await clock.advanceBy(2_000);
+    told.length = 0;
+
+    network.pause(actorId("watcher"));
+    await clock.advanceBy(20_000);
+    network.resume(actorId("watcher"));
+    await clock.advanceBy(5_000);
+
+    expect(told).toEqual([]);
+  });
+
+  it("leaves no timer, subscription or awaited reply behind", async () => {
+    const { clock, network, watch, told, bus } = world();
+
+    watch.stop();
+    await bus.close();
+    network.stopServer();
+
+    expect(clock.pendingTimers).toBe(0);
+    expect(told).toEqual([]);
+  });
+});
