@@ -171,11 +171,10 @@ function readMerges(
   const merges: number[] = [];
   const found = metadata.visitStrings("tokenizer.ggml.merges", (rank, from, to) => {
     const middle = bytes.indexOf(space, from);
-    const left = bytesOfAlphabetText(bytes, from, middle);
-    const right = bytesOfAlphabetText(bytes, middle + 1, to);
-    const leftId = left === undefined ? -1 : table.find(left, 0, left.length);
-    const rightId = right === undefined ? -1 : table.find(right, 0, right.length);
-    if (middle < from || middle >= to || leftId < 0 || rightId < 0) {
+    const isPair = middle >= from && middle < to;
+    const leftId = isPair ? findText(table, bytes, from, middle) : -1;
+    const rightId = isPair ? findText(table, bytes, middle + 1, to) : -1;
+    if (leftId < 0 || rightId < 0) {
       throw new TokenizerFormatError(`tokenizer.ggml.merges[${rank}]`, "not a pair of tokens");
     }
     merges.push(leftId, rightId);
@@ -184,6 +183,12 @@ function readMerges(
     throw new TokenizerFormatError("tokenizer.ggml.merges", "missing");
   }
   return Uint32Array.from(merges);
+}
+
+/** The id of the token written in the byte alphabet in `bytes[from, to)`; -1 if there is none. */
+function findText(table: TokenByteTable, bytes: Uint8Array, from: number, to: number): number {
+  const text = bytesOfAlphabetText(bytes, from, to);
+  return text === undefined ? -1 : table.find(text, 0, text.length);
 }
 
 function readId(metadata: GgufMetadata, key: string, size: number): number | null {

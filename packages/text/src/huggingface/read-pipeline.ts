@@ -35,8 +35,8 @@ export function readPreTokenizer(value: unknown): PreTokenizer {
   if (last?.type !== "ByteLevel") {
     refuse("pre_tokenizer.type", last?.type ?? null);
   }
-  for (const step of steps) {
-    rules.push(...readPreTokenizerStep(step, step === last));
+  for (const [index, step] of steps.entries()) {
+    rules.push(...readPreTokenizerStep(step, index === steps.length - 1));
   }
   const family = familyOfRules(rules);
   const preTokenizer: PreTokenizer =
