@@ -7,6 +7,12 @@ export type {
   OptionSet,
 } from "./actor.ts";
 export { ActorMetrics } from "./actor-metrics.ts";
+export {
+  type AdminHandler,
+  type AdminServer,
+  type AdminServerOptions,
+  startAdminServer,
+} from "./admin-server.ts";
 export type { BusOptions } from "./bus/base-bus.ts";
 export type {
   Bus,
@@ -72,6 +78,7 @@ export {
 export { ProcessClock } from "./process-clock.ts";
 export type { Random } from "./random.ts";
 export { RealClock } from "./real-clock.ts";
+export { type ProcessOptions, type RunOptions, runActorProcess } from "./run-actor-process.ts";
 export type { ActorExit, RunningActor } from "./running-actor.ts";
 export { SeededRandom } from "./seeded-random.ts";
 export {
