@@ -1,10 +1,5 @@
-import {
-  type ActorState,
-  type ModelName,
-  modelName,
-  RouteDecode,
-  ServingError,
-} from "@baton/protocol";
+import type { ModelView } from "@baton/cluster-view";
+import { type ActorState, type ModelName, RouteDecode, ServingError } from "@baton/protocol";
 import { Router, type RouterSettings, routerOptions } from "@baton/routing";
 import type { ActorContext, ActorDefinition, ActorInstance } from "@baton/runtime";
 import { decodePolicy } from "./policy.ts";
@@ -18,15 +13,14 @@ export const decodeRouter: ActorDefinition<RouterSettings> = {
 
 class DecodeRouterActor implements ActorInstance {
   readonly #router: Router<RouteDecode>;
-  #accepting = false;
 
   constructor(ctx: ActorContext, settings: RouterSettings) {
     this.#router = new Router(ctx, settings, {
       message: RouteDecode,
       workerRole: "decode",
       policy: () => decodePolicy,
+      onChange: () => this.#follow(),
     });
-    this.#router.view.onChange(() => this.#follow());
   }
 
   start(): Promise<void> {
@@ -34,34 +28,35 @@ class DecodeRouterActor implements ActorInstance {
   }
 
   onState(state: ActorState): void {
-    this.#accepting = state === "ready" || state === "degraded";
-    this.#follow();
+    this.#router.onState(state);
   }
 
-  async drain(): Promise<void> {
-    this.#accepting = false;
-    this.#router.drain();
+  drain(): Promise<void> {
+    return this.#router.drain();
   }
 
-  async stop(): Promise<void> {
+  stop(): Promise<void> {
     this.#router.stop();
+    return Promise.resolve();
   }
 
   /** Serves every model that has a worker which generates. */
   #follow(): void {
-    const served = new Set<ModelName>();
-    for (const { model, workers } of this.#router.view.models()) {
-      const generates = workers.some(
-        ({ workerType, state }) => workerType !== "prefill" && state !== "lost",
-      );
-      if (generates) served.add(modelName(model));
+    const named = new Set<ModelName>();
+    for (const model of this.#router.view.models()) {
+      named.add(model.model);
+      if (canGenerate(model)) this.#router.open(model.model);
+      else this.#router.shut(model.model, new ServingError("not_ready", { problem: nobodyText }));
     }
-    if (this.#accepting) for (const model of served) this.#router.host(model).serve();
-    for (const model of this.#router.models()) {
-      if (served.has(model)) continue;
-      this.#router
-        .host(model)
-        .hold(new ServingError("not_ready", { problem: "no worker generates" }));
+    for (const model of this.#router.models) {
+      if (!named.has(model)) this.#router.retire(model);
     }
   }
+}
+
+const nobodyText = "no worker that generates is left";
+
+/** A worker that drains takes nothing, but it may be all there is: then requests are refused with the reason. */
+function canGenerate({ workers }: ModelView): boolean {
+  return workers.some(({ workerType, state }) => workerType !== "prefill" && state !== "lost");
 }

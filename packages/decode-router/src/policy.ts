@@ -1,4 +1,4 @@
-import type { WorkerView } from "@baton/cluster-view";
+/** Hot path: once per request. */
 import { type SelectionRequest, selectionRules } from "@baton/kv-router";
 import { Decode, Generate, type RouteDecode } from "@baton/protocol";
 import type { Chosen, DeskPolicy, WorkerCommand } from "@baton/routing";
@@ -10,19 +10,19 @@ import type { Chosen, DeskPolicy, WorkerCommand } from "@baton/routing";
 export const decodePolicy: DeskPolicy<RouteDecode> = {
   role: "decode-router",
   leg: "decode",
+  workerTypes: new Set(["decode", "aggregated"]),
 
-  pool(request: RouteDecode, workers: readonly WorkerView[]): readonly WorkerView[] {
-    return workers.filter((worker) => worker.workerType === request.pool);
+  workerType: ({ pool }) => pool,
+
+  rules({
+    rules,
+    overrides,
+  }): Pick<SelectionRequest, "constraints" | "allowedWorkers" | "pin" | "overrides"> {
+    const ofDecode = selectionRules(rules, "decode");
+    return overrides === null ? ofDecode : { ...ofDecode, overrides };
   },
 
-  rules(
-    request: RouteDecode,
-  ): Pick<SelectionRequest, "constraints" | "allowedWorkers" | "pin" | "overrides"> {
-    const rules = selectionRules(request.rules, "decode");
-    return request.overrides === null ? rules : { ...rules, overrides: request.overrides };
-  },
-
-  isStaged: (request) => request.handoff !== null,
+  isStaged: ({ handoff }) => handoff !== null,
 
   command(request: RouteDecode, chosen: Chosen): WorkerCommand {
     const command = {

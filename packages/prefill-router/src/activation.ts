@@ -1,4 +1,5 @@
-import { assign, setup } from "xstate";
+import type { ActivationState } from "@baton/protocol";
+import { assign, type StateValueFrom, setup } from "xstate";
 
 /** What the activation of a model's prefill route hears. */
 export type ActivationEvent =
@@ -9,97 +10,104 @@ export type ActivationEvent =
   /** The model's desk is subscribed, as the server confirmed. */
   | { readonly type: "binding.ready"; readonly target: string }
   /** It could not be; another try follows by itself. */
-  | { readonly type: "binding.failed" };
+  | { readonly type: "binding.failed"; readonly target: string };
 
 interface ActivationContext {
-  /** The prefill set that the route goes to, or went to last. */
+  /** The prefill set that the route goes to; null while there is none. */
   readonly target: string | null;
   /** The prefill set whose binding stands. Kept while the set is away, so that its return needs no work. */
   readonly bound: string | null;
 }
 
-/** What a machine's owner does for it. */
+/** What a machine's owner does for it. None of these may throw. */
 export interface ActivationActions {
   /** Subscribes the desk, then sends `binding.ready` or `binding.failed`. */
   readonly bind: (target: string) => void;
-  /** Joins the queue group. */
-  readonly serve: () => void;
-  /** Leaves the queue group at once. */
-  readonly hold: () => void;
+  /** Opens the route. */
+  readonly open: () => void;
+  /** Closes the route at once; `target` is the set that is being bound instead, null if there is none. */
+  readonly shut: (target: string | null) => void;
 }
 
 /** How long a failed binding rests before the next try. */
 const retryMs = 1_000;
 
+const machineSetup = setup({
+  types: {
+    context: {} as ActivationContext & { readonly actions: ActivationActions },
+    events: {} as ActivationEvent,
+    input: {} as ActivationActions,
+  },
+  guards: {
+    isBound: ({ context, event }) =>
+      event.type === "target.found" && event.target === context.bound,
+    isCurrent: ({ context, event }) => "target" in event && event.target === context.target,
+  },
+  actions: {
+    aim: assign(({ event }) => (event.type === "target.found" ? { target: event.target } : {})),
+    miss: assign({ target: null }),
+    keep: assign(({ context }) => ({ bound: context.target })),
+    unbind: assign({ bound: null }),
+    bind: ({ context }) => {
+      if (context.target !== null) context.actions.bind(context.target);
+    },
+    open: ({ context }) => context.actions.open(),
+    shut: ({ context }) => context.actions.shut(context.target),
+  },
+  delays: { retryMs },
+});
+
+const gone = { target: "unavailable", actions: "miss" } as const;
+const another = { target: "pending", actions: "aim" } as const;
+
 /**
  * Whether a router serves the prefill route of one (namespace, model): `none → pending → active → unavailable`.
- * Any order of arrival leads to `active`; the last prefill worker's going leads to `unavailable` at once.
+ * Any order of arrival leads to `active`; the last prefill worker's going leads to `unavailable` at once, and its
+ * return to `active` at once.
  */
-export function activationMachine(actions: ActivationActions) {
-  return setup({
-    types: { context: {} as ActivationContext, events: {} as ActivationEvent },
-    guards: {
-      isBound: ({ context, event }) =>
-        event.type === "target.found" && event.target === context.bound,
-      isCurrent: ({ context, event }) =>
-        event.type === "target.found" && event.target === context.target,
-      isWanted: ({ context, event }) =>
-        event.type === "binding.ready" && event.target === context.target,
+export const activationMachine = machineSetup.createMachine({
+  id: "activation",
+  initial: "none",
+  context: ({ input }) => ({ target: null, bound: null, actions: input }),
+  states: {
+    none: {
+      on: { "target.found": another },
     },
-    actions: {
-      aim: assign(({ event }) => (event.type === "target.found" ? { target: event.target } : {})),
-      keep: assign(({ context }) => ({ bound: context.target })),
-      unbind: assign({ bound: null }),
-      bind: ({ context }) => {
-        if (context.target !== null) actions.bind(context.target);
-      },
-      serve: () => actions.serve(),
-      hold: () => actions.hold(),
-    },
-    delays: { retryMs },
-  }).createMachine({
-    id: "activation",
-    initial: "none",
-    context: { target: null, bound: null },
-    states: {
-      none: {
-        on: { "target.found": { target: "pending", actions: "aim" } },
-      },
-      pending: {
-        entry: ["unbind", "bind"],
-        on: {
-          "binding.ready": { guard: "isWanted", target: "active", actions: "keep" },
-          "binding.failed": "resting",
-          "target.found": [
-            { guard: "isCurrent" },
-            { target: "pending", reenter: true, actions: "aim" },
-          ],
-          "target.gone": "unavailable",
-        },
-      },
-      resting: {
-        after: { retryMs: "pending" },
-        on: {
-          "target.found": [{ guard: "isCurrent" }, { target: "pending", actions: "aim" }],
-          "target.gone": "unavailable",
-        },
-      },
-      active: {
-        entry: "serve",
-        exit: "hold",
-        on: {
-          "target.found": [{ guard: "isCurrent" }, { target: "pending", actions: "aim" }],
-          "target.gone": "unavailable",
-        },
-      },
-      unavailable: {
-        on: {
-          "target.found": [
-            { guard: "isBound", target: "active", actions: "aim" },
-            { target: "pending", actions: "aim" },
-          ],
-        },
+    pending: {
+      entry: ["unbind", "bind"],
+      on: {
+        "binding.ready": { guard: "isCurrent", target: "active", actions: "keep" },
+        "binding.failed": { guard: "isCurrent", target: "resting" },
+        "target.found": [{ guard: "isCurrent" }, { ...another, reenter: true }],
+        "target.gone": gone,
       },
     },
-  });
+    /** A binding has failed; the next try comes by itself. Seen from outside it is `pending`. */
+    resting: {
+      after: { retryMs: "pending" },
+      on: {
+        "target.found": [{ guard: "isCurrent" }, another],
+        "target.gone": gone,
+      },
+    },
+    active: {
+      entry: "open",
+      on: {
+        "target.found": [{ guard: "isCurrent" }, { target: "pending", actions: ["aim", "shut"] }],
+        "target.gone": { target: "unavailable", actions: ["miss", "shut"] },
+      },
+    },
+    unavailable: {
+      on: {
+        "target.found": [{ guard: "isBound", target: "active", actions: "aim" }, another],
+      },
+    },
+  },
+});
+
+/** What others are told of a machine's state. */
+export function reportedActivation(
+  state: StateValueFrom<typeof activationMachine>,
+): ActivationState {
+  return state === "resting" ? "pending" : state;
 }

@@ -2,50 +2,44 @@ import { activationTarget, gatherWorkerSets } from "@baton/kv-router";
 import {
   type ActivationState,
   type ModelName,
-  modelName,
   type RoutePrefill,
   ServingError,
 } from "@baton/protocol";
 import type { Router } from "@baton/routing";
 import { type ActorContext, xstateClock } from "@baton/runtime";
 import { type ActorRefFrom, createActor } from "xstate";
-import { activationMachine } from "./activation.ts";
+import { type ActivationActions, activationMachine, reportedActivation } from "./activation.ts";
 
-type ActivationActor = ActorRefFrom<ReturnType<typeof activationMachine>>;
+type ActivationActor = ActorRefFrom<typeof activationMachine>;
+
+/** What the machines do to the desks. */
+export type RouteDesks = Pick<Router<RoutePrefill>, "view" | "listen" | "open" | "shut" | "retire">;
 
 /** One activation machine per model that the catalog names. */
 export class Activations {
   readonly #ctx: ActorContext;
-  readonly #router: Router<RoutePrefill>;
+  readonly #desks: RouteDesks;
   readonly #actors = new Map<ModelName, ActivationActor>();
-  #accepting = false;
 
-  constructor(ctx: ActorContext, router: Router<RoutePrefill>) {
+  constructor(ctx: ActorContext, desks: RouteDesks) {
     this.#ctx = ctx;
-    this.#router = router;
+    this.#desks = desks;
   }
 
-  /** While not accepting no queue group is joined: the actor is not ready, or drains. */
-  setAccepting(accepting: boolean): void {
-    if (this.#accepting === accepting) return;
-    this.#accepting = accepting;
-    this.follow();
-  }
-
-  /** Compares every model's sets with what its machine aims at. */
+  /** Tells each model's machine what its sets come to. */
   follow(): void {
     const named = new Set<ModelName>();
-    for (const view of this.#router.view.models()) {
-      const model = modelName(view.model);
+    for (const { model, workers } of this.#desks.view.models()) {
       named.add(model);
-      const target = this.#accepting
-        ? activationTarget(
-            gatherWorkerSets(view.workers.map((worker) => ({ ...worker, conflicts: [] }))),
-          )
-        : null;
-      const actor = this.#actorOf(model);
-      if (target?.kind === "target") actor.send({ type: "target.found", target: target.key });
-      else actor.send({ type: "target.gone" });
+      const sets = gatherWorkerSets(
+        workers.map(({ registration, state }) => ({ registration, state, conflicts: [] })),
+      );
+      const target = activationTarget(sets);
+      this.#actorOf(model).send(
+        target.kind === "target"
+          ? { type: "target.found", target: target.key }
+          : { type: "target.gone" },
+      );
     }
     for (const [model, actor] of this.#actors) {
       if (!named.has(model)) this.#end(model, actor);
@@ -54,54 +48,73 @@ export class Activations {
 
   /** Each model's state, for heartbeats. */
   states(): Readonly<Record<string, ActivationState>> {
-    const states: Record<string, ActivationState> = {};
-    for (const [model, actor] of this.#actors) {
-      const { value } = actor.getSnapshot();
-      states[model] = value === "resting" ? "pending" : value;
-    }
-    return states;
+    return Object.fromEntries(
+      [...this.#actors].map(([model, actor]) => [
+        model,
+        reportedActivation(actor.getSnapshot().value),
+      ]),
+    );
   }
 
   stop(): void {
-    for (const [model, actor] of this.#actors) this.#end(model, actor);
+    for (const actor of this.#actors.values()) actor.stop();
+    this.#actors.clear();
   }
 
   #end(model: ModelName, actor: ActivationActor): void {
     actor.stop();
     this.#actors.delete(model);
-    this.#router.forget(model);
+    this.#desks.retire(model);
   }
 
   #actorOf(model: ModelName): ActivationActor {
     const known = this.#actors.get(model);
     if (known !== undefined) return known;
-    const host = this.#router.host(model);
-    const { log } = this.#ctx;
-    const machine = activationMachine({
-      bind: (target) => this.#bind(model, target),
-      serve: () => {
-        host.serve();
-        log.info({ model }, "prefill route active");
-      },
-      hold: () => {
-        host.hold(new ServingError("not_ready", { problem: "the prefill route was closed" }));
-        log.info({ model }, "prefill route closed");
-      },
+    const actor = createActor(activationMachine, {
+      input: this.#actionsFor(model),
+      clock: xstateClock(this.#ctx.clock),
     });
-    const actor = createActor(machine, { clock: xstateClock(this.#ctx.clock) });
     this.#actors.set(model, actor);
     actor.start();
     return actor;
   }
 
-  /** The binding stands once the server has confirmed that the desk hears bookings and cancels. */
-  #bind(model: ModelName, target: string): void {
-    this.#ctx.bus.flush().then(
-      () => this.#actors.get(model)?.send({ type: "binding.ready", target }),
-      (error: unknown) => {
-        this.#ctx.log.warn({ model, err: error }, "prefill route not bound");
-        this.#actors.get(model)?.send({ type: "binding.failed" });
+  #actionsFor(model: ModelName): ActivationActions {
+    const { log } = this.#ctx;
+    return {
+      bind: (target) => void this.#bind(model, target),
+      open: () => {
+        log.info({ model }, "prefill route active");
+        this.#attempt(model, () => this.#desks.open(model));
       },
-    );
+      shut: (target) => {
+        log.info({ model }, "prefill route closed");
+        const code = target === null ? "not_ready" : "prefill_activating";
+        const problem = "the prefill workers went away while the request waited";
+        this.#attempt(model, () => this.#desks.shut(model, new ServingError(code, { problem })));
+      },
+    };
+  }
+
+  /** The binding stands once the server has confirmed that the desk hears bookings and cancels. */
+  async #bind(model: ModelName, target: string): Promise<void> {
+    const actor = this.#actors.get(model);
+    try {
+      this.#desks.listen(model);
+      await this.#ctx.bus.flush();
+      actor?.send({ type: "binding.ready", target });
+    } catch (error) {
+      this.#ctx.log.warn({ model, err: error }, "prefill route not bound");
+      actor?.send({ type: "binding.failed", target });
+    }
+  }
+
+  /** A machine that hears an exception is dead; a bus that is closed for good ends the whole actor anyway. */
+  #attempt(model: ModelName, run: () => void): void {
+    try {
+      run();
+    } catch (error) {
+      this.#ctx.log.error({ model, err: error }, "prefill route not changed");
+    }
   }
 }

@@ -2,7 +2,7 @@ import { type ActorState, RoutePrefill } from "@baton/protocol";
 import { Router, type RouterSettings, routerOptions } from "@baton/routing";
 import type { ActorContext, ActorDefinition, ActorInstance, HeartbeatFacts } from "@baton/runtime";
 import { Activations } from "./activations.ts";
-import { prefillPolicy } from "./policy.ts";
+import { PrefillPolicy } from "./policy.ts";
 
 /** The PrefillRouter: whether a model's prefill route stands, and which worker computes a prompt. */
 export const prefillRouter: ActorDefinition<RouterSettings> = {
@@ -19,10 +19,10 @@ class PrefillRouterActor implements ActorInstance {
     this.#router = new Router(ctx, settings, {
       message: RoutePrefill,
       workerRole: "prefill",
-      policy: prefillPolicy,
+      policy: () => new PrefillPolicy(),
+      onChange: () => this.#activations.follow(),
     });
     this.#activations = new Activations(ctx, this.#router);
-    this.#router.view.onChange(() => this.#activations.follow());
   }
 
   start(): Promise<void> {
@@ -30,20 +30,20 @@ class PrefillRouterActor implements ActorInstance {
   }
 
   onState(state: ActorState): void {
-    this.#activations.setAccepting(state === "ready" || state === "degraded");
+    this.#router.onState(state);
   }
 
   heartbeat(): HeartbeatFacts {
     return { activation: this.#activations.states() };
   }
 
-  async drain(): Promise<void> {
-    this.#activations.setAccepting(false);
-    this.#router.drain();
+  drain(): Promise<void> {
+    return this.#router.drain();
   }
 
-  async stop(): Promise<void> {
+  stop(): Promise<void> {
     this.#activations.stop();
     this.#router.stop();
+    return Promise.resolve();
   }
 }

@@ -1,70 +1,84 @@
-import type { ClusterView, WorkerView } from "@baton/cluster-view";
+/** Hot path: once per request. With no transfer domain required it costs a field read; else one look at each place. */
+import type { WorkerView } from "@baton/cluster-view";
 import {
   checkDecodeReach,
   createBookings,
-  deriveTransferConstraints,
+  type DecodeReach,
   mergeConstraints,
   type SelectionRequest,
   selectionRules,
+  type WorkerCandidate,
 } from "@baton/kv-router";
 import {
-  type ModelName,
   Prefill,
   type RoutePrefill,
   type RoutingConstraints,
   ServingError,
+  type WorkerType,
 } from "@baton/protocol";
-import { type Chosen, candidatesOf, type DeskPolicy, type WorkerCommand } from "@baton/routing";
-
-/** Nothing is booked where only the rules count. */
-const noBookings = createBookings({ limit: 0, graceMs: 0 });
-const noRefusals: ReadonlyMap<never, number> = new Map();
+import { CandidateTable, type Chosen, type DeskPolicy, type WorkerCommand } from "@baton/routing";
+import { TransferPlaces } from "./transfer-places.ts";
 
 /** Prefill's side of routing: the pool of prefill workers, and what their topology asks of the decode worker. */
-export function prefillPolicy(model: ModelName, view: ClusterView): DeskPolicy<RoutePrefill> {
-  return new PrefillPolicy(model, view);
-}
-
-class PrefillPolicy implements DeskPolicy<RoutePrefill> {
+export class PrefillPolicy implements DeskPolicy<RoutePrefill> {
   readonly role = "prefill-router";
   readonly leg = "prefill";
-  readonly #model: ModelName;
-  readonly #view: ClusterView;
+  readonly workerTypes: ReadonlySet<WorkerType> = new Set(["prefill"]);
+  /** Nothing is booked here: a busy decode worker is free again when the prefill is done. */
+  readonly #decode = new CandidateTable(createBookings({ limit: 0, graceMs: 0 }));
+  #places = new TransferPlaces([]);
 
-  constructor(model: ModelName, view: ClusterView) {
-    this.#model = model;
-    this.#view = view;
+  workerType(): WorkerType {
+    return "prefill";
   }
 
-  /** Prefill workers whose KV can get to some decode worker; all of them if none can, so that the refusal says why. */
-  pool(request: RoutePrefill, workers: readonly WorkerView[]): readonly WorkerView[] {
-    const prefill = workers.filter((worker) => worker.workerType === "prefill");
-    if (!prefill.some(requiresDomain)) return prefill;
-    const reaching = prefill.filter(
-      (worker) => this.#reach(request, this.#constraints(worker)).kind === "reachable",
+  follow(workers: readonly WorkerView[]): void {
+    this.#decode.rebuild(workers);
+    this.#places = new TransferPlaces(
+      workers.filter(({ workerType, state }) => workerType === "prefill" && state !== "lost"),
     );
-    return reaching.length > 0 ? reaching : prefill;
   }
 
-  rules(request: RoutePrefill): Pick<SelectionRequest, "constraints" | "allowedWorkers" | "pin"> {
-    // The request's own constraints speak of where the answer is generated: the decode leg.
-    const { constraints: _decode, ...rules } = selectionRules(request.rules, "prefill");
-    return rules;
+  /** Leaves out workers whose KV can get to no decode worker; keeps all if that leaves none, so that the refusal says why. */
+  narrow(
+    request: RoutePrefill,
+    candidates: readonly WorkerCandidate[],
+  ): readonly WorkerCandidate[] {
+    if (!this.#places.areRestricted) return candidates;
+    const reaches = new Map<RoutingConstraints | null, boolean>();
+    const reaching = candidates.filter(({ workerId }) => {
+      const place = this.#places.of(workerId);
+      if (place.kind === "faulty") return false;
+      const known = reaches.get(place.constraints);
+      if (known !== undefined) return known;
+      const doesReach = this.#reach(request, place.constraints).kind === "reachable";
+      reaches.set(place.constraints, doesReach);
+      return doesReach;
+    });
+    return reaching.length > 0 ? reaching : candidates;
+  }
+
+  /** The request's own constraints speak of where the answer is generated: the decode leg. */
+  rules({ rules }: RoutePrefill): Pick<SelectionRequest, "allowedWorkers" | "pin"> {
+    if (rules === null) return {};
+    const { constraints: _ofDecode, ...ofPrefill } = selectionRules(rules, "prefill");
+    return ofPrefill;
   }
 
   isStaged(): boolean {
     return false;
   }
 
+  /** Throws `no_worker_available` if no decode worker can be reached: nobody pays for a prefill that leads nowhere. */
   command(request: RoutePrefill, chosen: Chosen, worker: WorkerView): WorkerCommand {
-    const decodeConstraints = this.#constraints(worker);
-    const reach = this.#reach(request, decodeConstraints);
+    const place = this.#places.of(worker.id);
+    if (place.kind === "faulty") {
+      throw new ServingError("no_worker_available", { problem: place.text });
+    }
+    const reach = this.#reach(request, place.constraints);
     if (reach.kind === "unreachable") {
-      throw new ServingError("no_worker_available", {
-        problem: reach.text,
-        domains: reach.domains,
-        missingTaints: reach.missingTaints,
-      });
+      const { text: problem, domains, missingTaints } = reach;
+      throw new ServingError("no_worker_available", { problem, domains, missingTaints });
     }
     const payload = Prefill.encode({
       requestId: request.requestId,
@@ -77,34 +91,17 @@ class PrefillPolicy implements DeskPolicy<RoutePrefill> {
       sequenceHashes: request.sequenceHashes,
       work: request.work,
       traceparent: request.traceparent,
-      decodeConstraints,
+      decodeConstraints: place.constraints,
     });
     return { verb: "prefill", payload };
   }
 
-  #constraints(worker: WorkerView): RoutingConstraints | null {
-    const group = this.#workers("prefill").map(({ registration }) => registration);
-    const derived = deriveTransferConstraints(worker.registration, group);
-    if (derived.kind === "error") throw new ServingError("internal", { problem: derived.text });
-    return derived.kind === "constrained" ? derived.constraints : null;
-  }
-
-  /** Load does not count here: a busy decode worker is free again when the prefill is done. */
-  #reach(request: RoutePrefill, derived: RoutingConstraints | null) {
+  #reach(request: RoutePrefill, derived: RoutingConstraints | null): DecodeReach {
     const rules = selectionRules(request.rules, "decode");
     const constraints = mergeConstraints(rules.constraints, derived ?? undefined);
     return checkDecodeReach(
       { nowMs: 0, promptTokens: request.promptTokens, ...rules, constraints },
-      candidatesOf(this.#workers("decode"), noBookings, noRefusals),
+      this.#decode.of("decode"),
     );
   }
-
-  #workers(type: "prefill" | "decode"): readonly WorkerView[] {
-    const workers = this.#view.model(this.#model)?.workers ?? [];
-    return workers.filter((worker) => worker.workerType === type);
-  }
-}
-
-function requiresDomain(worker: WorkerView): boolean {
-  return worker.registration.kvTransfer?.enforcement === "required";
 }

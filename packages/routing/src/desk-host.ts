@@ -1,5 +1,4 @@
-import type { ClusterView } from "@baton/cluster-view";
-import type { WorkerSelector } from "@baton/kv-router";
+import type { WorkerView } from "@baton/cluster-view";
 import {
   Booking,
   CancelRoute,
@@ -7,28 +6,23 @@ import {
   type MessageType,
   type ModelName,
   routersQueue,
-  ServingError,
+  type ServingError,
 } from "@baton/protocol";
-import type { ActorContext, BusSubscription } from "@baton/runtime";
-import { type DeskLimits, type DeskPolicy, type DeskRequest, ModelDesk } from "./model-desk.ts";
+import type { BusSubscription } from "@baton/runtime";
+import type { DeskLimits, DeskRequest } from "./desk-policy.ts";
+import { type DeskDeps, ModelDesk } from "./model-desk.ts";
 
 /** What a host needs to make a desk and to read what comes in. */
-export interface DeskHostDeps<Request extends DeskRequest> {
-  readonly ctx: ActorContext;
-  readonly view: ClusterView;
-  readonly policy: DeskPolicy<Request>;
-  readonly selector: WorkerSelector;
+export interface DeskHostDeps<Request extends DeskRequest> extends DeskDeps<Request> {
   readonly message: MessageType<Request>;
-  /** Called with what could not be decoded. */
-  readonly onMalformed: (subject: string, error: unknown) => void;
 }
 
-/** One model's desk with its subscriptions. It hears bookings and cancels while open, requests while serving. */
+/** One model's desk with its subscriptions. It hears bookings and cancels while it stands, requests while it serves. */
 export class DeskHost<Request extends DeskRequest> {
   readonly desk: ModelDesk<Request>;
   readonly #deps: DeskHostDeps<Request>;
   readonly #heard: readonly BusSubscription[];
-  #route: BusSubscription | null = null;
+  #requests: BusSubscription | null = null;
 
   constructor(
     options: { readonly model: ModelName; readonly limits: DeskLimits },
@@ -47,36 +41,45 @@ export class DeskHost<Request extends DeskRequest> {
     ];
   }
 
-  get serving(): boolean {
-    return this.#route !== null;
+  /** Whether it is in the model's queue group. */
+  get isServing(): boolean {
+    return this.#requests !== null;
+  }
+
+  /** Whether nothing waits and nothing is booked. */
+  get isIdle(): boolean {
+    return this.desk.queued === 0 && this.desk.booked === 0;
   }
 
   /** Joins the model's queue group. */
   serve(): void {
-    if (this.#route !== null) return;
+    if (this.#requests !== null) return;
     const { ctx, policy, message } = this.#deps;
-    this.#route = this.#hear(
-      ctx.subjects.route(policy.role, this.desk.model),
+    const subject = ctx.subjects.route(policy.role, this.desk.model);
+    this.#requests = this.#hear(
+      subject,
       message,
       (request) => this.desk.take(request),
       routersQueue,
     );
   }
 
-  /** Leaves the queue group. What waits is refused with `error`. */
+  /** Leaves the queue group. What waits is refused with `error`; what is booked stays until it ends. */
   hold(error: ServingError): void {
-    this.#route?.unsubscribe();
-    this.#route = null;
-    this.desk.close(error);
+    this.#requests?.unsubscribe();
+    this.#requests = null;
+    this.desk.refuseAll(error);
   }
 
-  reported(report: LoadReport): void {
-    this.desk.reported(report);
+  /** Hears a worker's report, if the worker is of a type that the role chooses. */
+  reported(worker: WorkerView, report: LoadReport): void {
+    if (this.#deps.policy.workerTypes.has(worker.workerType)) this.desk.reported(report);
   }
 
   /** Ends all subscriptions. */
   close(): void {
-    this.hold(new ServingError("draining"));
+    this.#requests?.unsubscribe();
+    this.#requests = null;
     for (const subscription of this.#heard) subscription.unsubscribe();
   }
 
@@ -86,14 +89,16 @@ export class DeskHost<Request extends DeskRequest> {
     take: (message: Message) => void,
     queue?: string,
   ): BusSubscription {
-    return this.#deps.ctx.bus.subscribe(
+    const { ctx, metrics } = this.#deps;
+    return ctx.bus.subscribe(
       subject,
       ({ payload }) => {
         let decoded: Message;
         try {
           decoded = message.decode(payload);
         } catch (error) {
-          this.#deps.onMalformed(subject, error);
+          metrics.malformed();
+          ctx.log.error({ subject, err: error }, "malformed message");
           return;
         }
         take(decoded);

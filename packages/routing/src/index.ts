@@ -1,12 +1,14 @@
-export { candidatesOf } from "./candidates.ts";
-export { DeskHost } from "./desk-host.ts";
-export {
-  type Chosen,
-  type DeskLimits,
-  type DeskPolicy,
-  type DeskRequest,
-  ModelDesk,
-  type WorkerCommand,
-} from "./model-desk.ts";
+export { CandidateTable } from "./candidate-table.ts";
+export { DeskHost, type DeskHostDeps } from "./desk-host.ts";
+export type {
+  Chosen,
+  DeskLimits,
+  DeskPolicy,
+  DeskRequest,
+  WorkerCommand,
+} from "./desk-policy.ts";
+export { type DeskDeps, ModelDesk } from "./model-desk.ts";
 export { RecentIds } from "./recent-ids.ts";
-export { Router, type RouterRoleParts, type RouterSettings } from "./router.ts";
+export { Router, type RouterRoleParts } from "./router.ts";
+export { type RouterMetrics, routerMetrics, type WorkerRoleLabel } from "./router-metrics.ts";
+export { type RouterSettings, routerOptions } from "./router-options.ts";

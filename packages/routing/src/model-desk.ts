@@ -1,398 +1,332 @@
-// Hot path: `take` and `#place` run once per request and leg. Budget 50 µs. Bench: bench/model-desk.bench.ts
+// Hot path: `take` runs once per request and leg. Budget 50 µs with 1,000 workers. Bench: bench/model-desk.bench.ts
 import type { ClusterView, WorkerView } from "@baton/cluster-view";
 import {
   type Bookings,
   createBookings,
-  createFcfsQueue,
-  type RequestQueue,
+  type Enqueued,
   type Selection,
-  type SelectionRequest,
   type WorkerSelector,
 } from "@baton/kv-router";
 import {
+  type ActorId,
   Booking,
-  Dispatched,
-  type Leg,
-  LegFailed,
   type LoadReport,
   type ModelName,
-  Queued,
   type RequestHead,
   type RequestId,
-  type RouterRole,
   ServingError,
-  type WorkerId,
-  type WorkerVerb,
 } from "@baton/protocol";
 import type { ActorContext } from "@baton/runtime";
-import { candidatesOf } from "./candidates.ts";
+import { CandidateTable } from "./candidate-table.ts";
+import { DeskNotices, headOf } from "./desk-notices.ts";
+import type { Chosen, DeskLimits, DeskPolicy, DeskRequest } from "./desk-policy.ts";
 import { RecentIds } from "./recent-ids.ts";
 import { refusalOf } from "./refusal.ts";
+import type { RouterMetrics } from "./router-metrics.ts";
+import { SentCommands } from "./sent-commands.ts";
+import { type Placed, type Waiting, WaitingRoom } from "./waiting-room.ts";
 
-/** A routing request, as far as a desk looks into it. */
-export interface DeskRequest extends RequestHead {
-  readonly timeoutMs: number;
-  readonly promptTokens: number;
-  readonly blockHashes: Uint8Array;
+/** What a desk is given. */
+export interface DeskDeps<Request extends DeskRequest> {
+  readonly ctx: ActorContext;
+  readonly view: ClusterView;
+  readonly policy: DeskPolicy<Request>;
+  readonly selector: WorkerSelector;
+  readonly metrics: RouterMetrics;
 }
 
-/** A chosen worker. */
-export type Chosen = Extract<Selection, { kind: "selected" }>;
-
-/** What to send to the worker that was chosen. */
-export interface WorkerCommand {
-  readonly verb: WorkerVerb;
-  readonly payload: Uint8Array;
-}
-
-/** What differs between the roles. */
-export interface DeskPolicy<Request extends DeskRequest> {
-  readonly role: RouterRole;
-  readonly leg: Leg;
-  /** The workers that the request may go to at all. */
-  pool(request: Request, workers: readonly WorkerView[]): readonly WorkerView[];
-  rules(
-    request: Request,
-  ): Pick<SelectionRequest, "constraints" | "allowedWorkers" | "pin" | "overrides">;
-  /** Whether the request's KV is staged: it then waits before all others, and only for room. */
-  isStaged(request: Request): boolean;
-  /** The command for the chosen worker. Throws a `ServingError` if the request must not be dispatched. */
-  command(request: Request, chosen: Chosen, worker: WorkerView): WorkerCommand;
-}
-
-/** Limits of a desk. */
-export interface DeskLimits {
-  /** Most requests that wait. */
-  readonly queueLimit: number;
-  /** Most bookings held. */
-  readonly bookingLimit: number;
-  /** How long a booking may be missing from its worker's reports, ms. */
-  readonly bookingGraceMs: number;
-  /** How long a worker that could not be reached is left out, ms. */
-  readonly refusalMs: number;
-}
-
-/** How many requests went which way. */
-export interface DeskCounters {
-  dispatched: number;
-  refused: number;
-  undeliverable: number;
-}
-
-interface Waiting<Request> {
-  readonly request: Request;
-  readonly arrivedMs: number;
-}
-
-const recentCancelsLimit = 65_536;
-const recentCancelsMs = 5_000;
+/** Ids of requests that are over are remembered: a cancel, or a worker's word, may overtake what it ends. */
+const recentlyOver = { limit: 65_536, keepMs: 5_000 };
+/** A bounce comes within a round trip; this is for a bus that stands still for a moment. */
+const bounceTimeMs = 5_000;
+/** Reading the clock twice and counting costs a tenth of a choice among few workers. */
+const choicesPerSample = 16;
 
 /** Routes the requests of one model and leg: queues, chooses, books, dispatches, and hears the end. */
 export class ModelDesk<Request extends DeskRequest> {
   readonly model: ModelName;
-  readonly bookings: Bookings;
-  readonly counters: DeskCounters = { dispatched: 0, refused: 0, undeliverable: 0 };
-  readonly #ctx: ActorContext;
-  readonly #view: ClusterView;
-  readonly #policy: DeskPolicy<Request>;
+  readonly #deps: DeskDeps<Request>;
   readonly #limits: DeskLimits;
-  readonly #selector: WorkerSelector;
-  readonly #queue: RequestQueue<Waiting<Request>>;
-  readonly #stagedQueue: RequestQueue<Waiting<Request>>;
-  readonly #cancelled = new RecentIds<RequestId>({
-    limit: recentCancelsLimit,
-    keepMs: recentCancelsMs,
-  });
-  /** Heads of what this router has dispatched, for the bounce of a dead worker. Ends with the booking. */
-  readonly #dispatched = new Map<RequestId, RequestHead>();
-  readonly #refusesUntilMs = new Map<WorkerId, number>();
+  readonly #bookings: Bookings;
+  readonly #candidates: CandidateTable;
+  readonly #notices: DeskNotices;
+  readonly #waiting: WaitingRoom<Request>;
+  readonly #over = new RecentIds<RequestId>(recentlyOver);
+  readonly #sent = new SentCommands(bounceTimeMs);
+  #areWorkersKnown = false;
+  #choices = 0;
 
   constructor(
     options: { readonly model: ModelName; readonly limits: DeskLimits },
-    deps: {
-      readonly ctx: ActorContext;
-      readonly view: ClusterView;
-      readonly policy: DeskPolicy<Request>;
-      readonly selector: WorkerSelector;
-    },
+    deps: DeskDeps<Request>,
   ) {
-    this.model = options.model;
-    this.#limits = options.limits;
-    this.#ctx = deps.ctx;
-    this.#view = deps.view;
-    this.#policy = deps.policy;
-    this.#selector = deps.selector;
-    this.bookings = createBookings({
-      limit: options.limits.bookingLimit,
-      graceMs: options.limits.bookingGraceMs,
-    });
-    this.#queue = createFcfsQueue({ limit: options.limits.queueLimit });
-    this.#stagedQueue = createFcfsQueue({ limit: options.limits.queueLimit });
+    const { model, limits } = options;
+    this.model = model;
+    this.#limits = limits;
+    this.#deps = deps;
+    this.#bookings = createBookings({ limit: limits.bookingLimit, graceMs: limits.bookingGraceMs });
+    this.#candidates = new CandidateTable(this.#bookings);
+    this.#notices = new DeskNotices({ model, leg: deps.policy.leg }, deps.ctx);
+    this.#waiting = new WaitingRoom(limits.queueLimit);
   }
 
   /** Requests that wait. */
   get queued(): number {
-    return this.#queue.size + this.#stagedQueue.size;
+    return this.#waiting.size;
   }
 
-  /** Takes a request: dispatches it, lets it wait, or refuses it. Whichever it is, its Frontend hears of it. */
+  /** Requests booked on workers, by whichever router. */
+  get booked(): number {
+    return this.#bookings.size;
+  }
+
+  /**
+   * Takes a request: dispatches it, lets it wait, or refuses it. Whichever it is, its Frontend hears of it. One that is
+   * over or dispatched already is dropped.
+   */
   take(request: Request): void {
-    const nowMs = this.#ctx.clock.nowMs();
-    if (this.#cancelled.has(request.requestId, nowMs)) return;
-    const queue = this.#queueFor(request);
-    const waiting: Waiting<Request> = { request, arrivedMs: nowMs };
-    if (queue.size === 0 && this.#place(waiting)) return;
-    const outcome = queue.enqueue(
-      {
-        requestId: request.requestId,
-        arrivedMs: nowMs,
-        deadlineMs: nowMs + request.timeoutMs,
-        payload: waiting,
-      },
-      nowMs,
-    );
+    const { requestId } = request;
+    const arrivedMs = this.#deps.ctx.clock.nowMs();
+    if (this.#over.has(requestId, arrivedMs) || this.#bookings.get(requestId) !== undefined) return;
+    const { policy } = this.#deps;
+    const waiting: Waiting<Request> = {
+      request,
+      arrivedMs,
+      isStaged: policy.isStaged(request),
+      kind: kindOf(policy.workerType(request), request),
+    };
+    if (!this.#waiting.isStuck(waiting.kind) && this.#place(waiting) === "left") return;
+    const outcome = this.#waiting.enter(waiting);
     if (outcome.kind === "refused") {
-      this.#refuse(request, queueRefusal(outcome));
-      return;
+      if (outcome.reason !== "duplicate") this.#refuse(request, queueRefusal(outcome));
+    } else {
+      this.#notices.queued(request);
     }
-    if (outcome.dropped !== undefined) {
-      this.#refuse(outcome.dropped.payload.request, new ServingError("overloaded"));
-    }
-    this.#tellQueued(request);
   }
 
   /** Ends requests wherever they are here. */
   cancel(requestIds: readonly RequestId[]): void {
-    const nowMs = this.#ctx.clock.nowMs();
+    const nowMs = this.#deps.ctx.clock.nowMs();
     for (const requestId of requestIds) {
-      this.#cancelled.add(requestId, nowMs);
-      this.#queue.cancel(requestId);
-      this.#stagedQueue.cancel(requestId);
+      this.#over.add(requestId, nowMs);
+      this.#waiting.cancel(requestId);
       this.#end(requestId);
     }
     this.pump();
   }
 
-  /** Hears a booking of any router, this one included. */
+  /** Hears a booking of another router. */
   hear(booking: Booking): void {
-    const nowMs = this.#ctx.clock.nowMs();
-    if (this.#cancelled.has(booking.bookingId, nowMs)) return;
+    const nowMs = this.#deps.ctx.clock.nowMs();
+    if (this.#over.has(booking.bookingId, nowMs)) return;
     // Nobody would end a booking on a worker that is gone. One on a worker not yet listed is learned from its reports.
-    const worker = this.#view.worker(booking.workerId);
+    const worker = this.#deps.view.worker(booking.workerId);
     if (worker?.generation !== booking.generation || worker.state === "lost") return;
-    this.bookings.book({ ...booking, atMs: nowMs });
+    this.#book(booking, nowMs);
   }
 
-  /** Hears what a worker says it runs. */
+  /** Hears what a worker of the role says it runs. */
   reported(report: LoadReport): void {
-    for (const bookingId of report.endedBookings) this.#end(bookingId);
-    if (report.liveBookings !== null) {
-      const { ended } = this.bookings.reconcile(
-        { ...report, liveBookings: report.liveBookings, dpRank: 0 },
-        this.#ctx.clock.nowMs(),
-      );
-      for (const entry of ended) this.#dispatched.delete(entry.bookingId);
+    const nowMs = this.#deps.ctx.clock.nowMs();
+    const { workerId } = report;
+    const bookedBefore = this.#bookings.size;
+    for (const bookingId of report.endedBookings) {
+      const holder = this.#bookings.get(bookingId)?.workerId ?? workerId;
+      if (holder !== workerId) continue;
+      this.#over.add(bookingId, nowMs);
+      this.#end(bookingId);
     }
+    const hasEnded = this.#bookings.size < bookedBefore;
+    const { liveBookings } = report;
+    const mends = liveBookings !== null && this.#reconcile(report, liveBookings, nowMs);
+    this.#candidates.report(report);
+    if (hasEnded || mends) this.pump();
+  }
+
+  /** Workers have come, gone, or changed their state. */
+  workersChanged(): void {
+    this.#areWorkersKnown = false;
     this.pump();
   }
 
   /** Forgets what a lost worker ran: its Frontends notice by themselves. */
-  workerLost(workerId: WorkerId): void {
-    for (const entry of this.bookings.dropWorker(workerId))
-      this.#dispatched.delete(entry.bookingId);
-    this.#refusesUntilMs.delete(workerId);
-    this.pump();
+  workerLost(worker: WorkerView): void {
+    this.#bookings.dropOlderGenerations(worker.id, worker.generation + 1);
+    this.#candidates.forgetRefusal(worker.id);
+    this.workersChanged();
   }
 
   /** Forgets a lost Frontend's requests, waiting and booked. */
-  frontendLost(frontendId: RequestHead["frontendId"]): void {
-    for (const entry of this.bookings.dropFrontend(frontendId)) {
-      this.#dispatched.delete(entry.bookingId);
+  frontendLost(frontendId: ActorId, generation: number): void {
+    for (const { workerId } of this.#bookings.dropFrontend(frontendId)) {
+      this.#candidates.recount(workerId);
     }
-    for (const [requestId, head] of this.#dispatched) {
-      if (head.frontendId === frontendId) this.#dispatched.delete(requestId);
-    }
-    for (const queue of [this.#queue, this.#stagedQueue]) {
-      for (const { requestId, payload } of [...queue.entries()]) {
-        if (payload.request.frontendId === frontendId) queue.cancel(requestId);
-      }
-    }
+    this.#sent.dropFrontend(frontendId, generation);
+    this.#waiting.dropFrontend(frontendId, generation);
     this.pump();
   }
 
   /** A dispatched command found nobody. */
   undeliverable(requestId: RequestId): void {
-    const head = this.#dispatched.get(requestId);
-    if (head === undefined) return;
-    const workerId = this.bookings.get(requestId)?.workerId;
+    const command = this.#sent.take(requestId);
+    if (command === undefined) return;
+    const { ctx, metrics } = this.#deps;
+    const { workerId } = command;
+    const nowMs = ctx.clock.nowMs();
+    this.#over.add(requestId, nowMs);
     this.#end(requestId);
-    this.counters.undeliverable += 1;
-    if (workerId !== undefined) {
-      this.#refusesUntilMs.set(workerId, this.#ctx.clock.nowMs() + this.#limits.refusalMs);
-    }
-    this.#tellFailed(head, new ServingError("worker_lost", { workerId: workerId ?? null }));
+    this.#candidates.refuse(workerId, nowMs + this.#limits.refusalMs);
+    metrics.undeliverable();
+    this.#notices.failed(command.head, new ServingError("worker_lost", { workerId }));
     this.pump();
   }
 
-  /** Places what waits, staged requests first, until one does not fit. */
+  /** Places what waits as far as there is room. Without the bus nobody could hear of it. */
   pump(): void {
-    for (const queue of [this.#stagedQueue, this.#queue]) {
-      for (let head = queue.head(); head !== undefined; head = queue.head()) {
-        if (!this.#place(head.payload)) return;
-        queue.takeHead();
-      }
-    }
+    if (this.#waiting.isIdle || !this.#isConnected) return;
+    this.#waiting.place((waiting) => this.#place(waiting));
   }
 
-  /** Refuses what has waited too long, and forgets old refusals. */
+  /** Refuses what has waited too long, and forgets what is too old to matter. */
   sweep(): void {
-    const nowMs = this.#ctx.clock.nowMs();
-    for (const queue of [this.#stagedQueue, this.#queue]) {
-      for (const { payload } of queue.expire(nowMs)) {
-        this.#refuse(payload.request, new ServingError("deadline_exceeded"));
-      }
+    const nowMs = this.#deps.ctx.clock.nowMs();
+    this.#sent.forgetOld(nowMs);
+    this.#over.forgetOld(nowMs);
+    this.#candidates.forgetOldRefusals(nowMs);
+    if (!this.#isConnected) return;
+    for (const request of this.#waiting.expire(nowMs)) {
+      this.#refuse(request, new ServingError("deadline_exceeded"));
     }
-    for (const [workerId, untilMs] of this.#refusesUntilMs) {
-      if (untilMs <= nowMs) this.#refusesUntilMs.delete(workerId);
-    }
-    if (this.queued > 0) this.pump();
+    this.pump();
   }
 
   /** Refuses everything that waits. */
-  close(error: ServingError): void {
-    for (const queue of [this.#stagedQueue, this.#queue]) {
-      for (const { payload } of queue.clear()) this.#refuse(payload.request, error);
-    }
+  refuseAll(error: ServingError): void {
+    for (const request of this.#waiting.clear()) this.#refuse(request, error);
   }
 
-  #queueFor(request: Request): RequestQueue<Waiting<Request>> {
-    return this.#policy.isStaged(request) ? this.#stagedQueue : this.#queue;
+  get #isConnected(): boolean {
+    return this.#deps.ctx.bus.state === "connected";
   }
 
-  /** Dispatches or refuses a request; false if it must wait. */
-  #place(waiting: Waiting<Request>): boolean {
+  /** Dispatches or refuses a request, or lets it wait. */
+  #place(waiting: Waiting<Request>): Placed {
+    if (!this.#isConnected) return "waits";
     const { request } = waiting;
-    const { clock, random } = this.#ctx;
-    const workers = this.#policy.pool(request, this.#view.model(this.model)?.workers ?? []);
-    const selection = this.#selector.select(
-      { nowMs: clock.nowMs(), promptTokens: request.promptTokens, ...this.#policy.rules(request) },
-      candidatesOf(workers, this.bookings, this.#refusesUntilMs),
-      random.number(),
-    );
-    if (selection.kind !== "selected") {
-      const refusal = refusalOf(selection);
-      if (refusal === null) return false;
-      this.#refuse(request, refusal);
-      return true;
-    }
-    this.#dispatch(waiting, selection, workers);
-    return true;
-  }
-
-  #dispatch(waiting: Waiting<Request>, chosen: Chosen, workers: readonly WorkerView[]): void {
-    const { request } = waiting;
-    const worker = workers.find((candidate) => candidate.id === chosen.workerId);
-    if (worker === undefined) {
-      this.#refuse(request, new ServingError("worker_lost"));
-      return;
-    }
     try {
-      const { verb, payload } = this.#policy.command(request, chosen, worker);
-      this.#book(request, chosen);
-      this.#ctx.bus.publish(this.#ctx.subjects.worker(verb, this.model, chosen.workerId), payload, {
-        bounceKey: request.requestId,
-      });
-      this.counters.dispatched += 1;
-      this.#tellDispatched(waiting, chosen);
+      const selection = this.#select(waiting);
+      const refusal = selection.kind === "selected" ? null : refusalOf(selection);
+      if (selection.kind === "selected") this.#dispatch(waiting, selection);
+      else if (refusal === null) return "waits";
+      else this.#refuse(request, refusal);
     } catch (error) {
+      // Whatever went wrong, the request must end: nothing has been sent to a worker.
       this.#end(request.requestId);
       this.#refuse(request, ServingError.from(error));
     }
+    return "left";
   }
 
-  #book(request: Request, chosen: Chosen): void {
-    const ctx = this.#ctx;
-    const booking: Booking = {
-      bookingId: request.requestId,
-      routerId: ctx.id,
-      frontendId: request.frontendId,
-      workerId: chosen.workerId,
-      generation: chosen.generation,
-      dpRank: chosen.dpRank,
-      blocks: request.blockHashes.byteLength / 8,
-      promptTokens: request.promptTokens,
-      overlapBlocks: chosen.overlapBlocks,
-    };
-    const outcome = this.bookings.book({ ...booking, atMs: ctx.clock.nowMs() });
-    if (outcome === "full")
+  #select({ request }: Waiting<Request>): Selection {
+    const { ctx, policy, selector, metrics } = this.#deps;
+    this.#knowWorkers();
+    this.#choices += 1;
+    const nowMs = ctx.clock.nowMs();
+    const all = this.#candidates.of(policy.workerType(request));
+    const selection = selector.select(
+      { nowMs, promptTokens: request.promptTokens, ...policy.rules(request) },
+      policy.narrow?.(request, all) ?? all,
+      ctx.random.number(),
+    );
+    if (this.#choices % choicesPerSample === 0) {
+      metrics.selected((ctx.clock.nowMs() - nowMs) / 1_000);
+    }
+    return selection;
+  }
+
+  #knowWorkers(): void {
+    if (this.#areWorkersKnown) return;
+    const workers = this.#deps.view.model(this.model)?.workers ?? [];
+    this.#candidates.rebuild(workers);
+    this.#deps.policy.follow?.(workers);
+    this.#areWorkersKnown = true;
+  }
+
+  /** Throws before anything is sent, or not at all. */
+  #dispatch({ request, arrivedMs }: Waiting<Request>, chosen: Chosen): void {
+    const { ctx, policy, metrics } = this.#deps;
+    const { bus, subjects, clock } = ctx;
+    const { requestId } = request;
+    const worker = this.#candidates.worker(chosen.workerId);
+    if (worker === undefined) throw new ServingError("worker_lost", { workerId: chosen.workerId });
+    const { verb, payload } = policy.command(request, chosen, worker);
+    if (payload.byteLength > bus.maxMessageBytes) {
+      throw new ServingError("payload_too_large", { bytes: payload.byteLength });
+    }
+    const booking = bookingOf(request, ctx.id, chosen);
+    const nowMs = clock.nowMs();
+    if (this.#book(booking, nowMs) === "full") {
       throw new ServingError("overloaded", { problem: "the router's table of bookings is full" });
-    this.#dispatched.set(request.requestId, headOf(request));
-    ctx.bus.publish(ctx.subjects.booked(this.#policy.role, this.model), Booking.encode(booking));
+    }
+    bus.publish(subjects.booked(policy.role, this.model), Booking.encode(booking));
+    bus.publish(subjects.worker(verb, this.model, chosen.workerId), payload, {
+      bounceKey: requestId,
+    });
+    this.#sent.add({ head: headOf(request), workerId: chosen.workerId, atMs: nowMs });
+    metrics.dispatched();
+    this.#notices.dispatched(request, chosen, nowMs - arrivedMs);
+  }
+
+  #book(booking: Booking, atMs: number): ReturnType<Bookings["book"]> {
+    const { bookingId, frontendId, workerId, generation, dpRank, blocks, promptTokens } = booking;
+    const rank = { workerId, generation, dpRank };
+    const entry = { bookingId, frontendId, ...rank, blocks, promptTokens, atMs };
+    const outcome = this.#bookings.book(entry);
+    this.#candidates.recount(workerId);
+    return outcome;
+  }
+
+  /** Takes over all that a worker says it runs. True if that ended a booking. */
+  #reconcile(report: LoadReport, liveBookings: readonly RequestId[], nowMs: number): boolean {
+    const { workerId, generation } = report;
+    const dpRank = this.#deps.view.worker(workerId)?.registration.capacity.dpStartRank ?? 0;
+    const named = { workerId, generation, liveBookings, dpRank };
+    const { ended } = this.#bookings.reconcile(named, nowMs);
+    this.#candidates.recount(workerId);
+    return ended.length > 0;
   }
 
   #end(requestId: RequestId): void {
-    this.bookings.release(requestId);
-    this.#dispatched.delete(requestId);
+    this.#sent.take(requestId);
+    const entry = this.#bookings.release(requestId);
+    if (entry !== undefined) this.#candidates.recount(entry.workerId);
   }
 
-  #refuse(request: Request, error: ServingError): void {
-    this.counters.refused += 1;
-    this.#tellFailed(request, error);
-  }
-
-  #tellQueued(request: Request): void {
-    const { id, generation } = this.#ctx;
-    this.#tell("queued", request, () =>
-      Queued.encode({
-        ...headOf(request),
-        leg: this.#policy.leg,
-        routerId: id,
-        routerGeneration: generation,
-      }),
-    );
-  }
-
-  #tellDispatched({ request, arrivedMs }: Waiting<Request>, chosen: Chosen): void {
-    this.#tell("dispatched", request, () =>
-      Dispatched.encode({
-        ...headOf(request),
-        leg: this.#policy.leg,
-        routerId: this.#ctx.id,
-        workerId: chosen.workerId,
-        generation: chosen.generation,
-        dpRank: chosen.dpRank,
-        overlapBlocks: chosen.overlapBlocks,
-        queuedMs: this.#ctx.clock.nowMs() - arrivedMs,
-      }),
-    );
-  }
-
-  #tellFailed(head: RequestHead, error: ServingError): void {
-    this.#tell("failed", head, () =>
-      LegFailed.encode({ ...headOf(head), leg: this.#policy.leg, actorId: this.#ctx.id, error }),
-    );
-  }
-
-  /** A notice that cannot be sent is lost: with the bus down the Frontend's own deadline and liveness rules decide. */
-  #tell(
-    fact: "queued" | "dispatched" | "failed",
-    head: RequestHead,
-    encode: () => Uint8Array,
-  ): void {
-    const { bus, subjects, log } = this.#ctx;
-    try {
-      bus.publish(subjects.toFrontend(fact, this.model, head.frontendId), encode());
-    } catch (error) {
-      log.warn({ err: error, requestId: head.requestId, fact }, "notice not sent");
-    }
+  #refuse(head: RequestHead, error: ServingError): void {
+    this.#deps.metrics.refused(error.code);
+    this.#notices.failed(head, error);
   }
 }
 
-function headOf({ requestId, frontendId, frontendGeneration, stream }: RequestHead): RequestHead {
-  return { requestId, frontendId, frontendGeneration, stream };
+function bookingOf(request: DeskRequest, routerId: ActorId, chosen: Chosen): Booking {
+  return {
+    bookingId: request.requestId,
+    routerId,
+    frontendId: request.frontendId,
+    workerId: chosen.workerId,
+    generation: chosen.generation,
+    dpRank: chosen.dpRank,
+    blocks: request.blockHashes.byteLength / 8,
+    promptTokens: request.promptTokens,
+    overlapBlocks: chosen.overlapBlocks,
+  };
 }
 
-function queueRefusal(outcome: { readonly reason: string; readonly text: string }): ServingError {
+function kindOf(workerType: string, { rules }: DeskRequest): string {
+  return rules === null ? workerType : `${workerType} ${JSON.stringify(rules)}`;
+}
+
+function queueRefusal(outcome: Extract<Enqueued<unknown>, { kind: "refused" }>): ServingError {
   const problem = outcome.text;
   return outcome.reason === "deadline_passed"
     ? new ServingError("deadline_exceeded", { problem })

@@ -9,15 +9,17 @@ export function refusalOf(
     const code = selection.fault === "unknown_worker" ? "unknown_worker" : "invalid_request";
     return new ServingError(code, { problem: selection.text });
   }
-  const problem = selection.detail.text;
+  const { missingTaints, counts, text: problem } = selection.detail;
   switch (selection.reason) {
     case "no_workers":
       return new ServingError("not_ready", { problem });
-    case "all_excluded":
-      return new ServingError("no_worker_available", {
-        problem,
-        missingTaints: selection.detail.missingTaints,
-      });
+    case "all_excluded": {
+      // Workers that all drain are as good as none: no rule of the request keeps it out.
+      const areAllDraining = Object.keys(counts).every((why) => why === "draining");
+      return areAllDraining
+        ? new ServingError("not_ready", { problem })
+        : new ServingError("no_worker_available", { problem, missingTaints });
+    }
     case "all_busy":
       return null;
   }

@@ -1,30 +1,42 @@
 import { type ClusterView, createClusterView } from "@baton/cluster-view";
-import { type BuiltRouterMode, createSelector } from "@baton/kv-router";
+import { createSelector } from "@baton/kv-router";
 import {
-  type ActorRole,
+  type ActorId,
+  type ActorState,
+  type LoadReport,
   type MessageType,
   type ModelName,
   modelName,
   type RequestId,
   ServingError,
 } from "@baton/protocol";
-import { type ActorContext, type Counter, PeerWatch, type Timer } from "@baton/runtime";
+import { type ActorContext, PeerWatch, type Timer } from "@baton/runtime";
 import { DeskHost } from "./desk-host.ts";
-import type { DeskLimits, DeskPolicy, DeskRequest } from "./model-desk.ts";
-
-/** Options that both roles share; see `routerOptions`. */
-export interface RouterSettings extends DeskLimits {
-  readonly routerMode: BuiltRouterMode;
-}
+import type { DeskPolicy, DeskRequest } from "./desk-policy.ts";
+import { type RouterMetrics, routerMetrics, type WorkerRoleLabel } from "./router-metrics.ts";
+import type { RouterSettings } from "./router-options.ts";
 
 /** What a role adds to the shared router. */
 export interface RouterRoleParts<Request extends DeskRequest> {
   readonly message: MessageType<Request>;
-  /** The label `role` of the gauges: the type of the workers it chooses. */
-  readonly workerRole: "prefill" | "decode";
-  policy(model: ModelName, view: ClusterView): DeskPolicy<Request>;
+  /** The label `role` of the figures. */
+  readonly workerRole: WorkerRoleLabel;
+  /** Makes the policy of one model's desk. */
+  policy(): DeskPolicy<Request>;
+  /** Decides, after each change of the cluster, which models are served: by `open`, `shut` and `retire`. */
+  onChange(): void;
 }
 
+/** A model that has a desk. */
+interface OpenModel<Request extends DeskRequest> {
+  readonly host: DeskHost<Request>;
+  /** The role wants it served; it is, while the actor takes work. */
+  isOpen: boolean;
+  /** The catalog names it no more: it goes when nothing is held. */
+  isRetired: boolean;
+}
+
+/** Deadlines and refusals are looked at this often. */
 const sweepIntervalMs = 50;
 
 /** What both routers are: a view of the cluster, one desk per model, and the deaths that concern them. */
@@ -33,136 +45,189 @@ export class Router<Request extends DeskRequest> {
   readonly #ctx: ActorContext;
   readonly #settings: RouterSettings;
   readonly #parts: RouterRoleParts<Request>;
-  readonly #hosts = new Map<ModelName, DeskHost<Request>>();
-  readonly #malformed: Counter;
+  readonly #models = new Map<ModelName, OpenModel<Request>>();
+  readonly #metrics: RouterMetrics;
+  readonly #detach: (() => void)[] = [];
+  #state: ActorState = "starting";
   #frontends: PeerWatch | null = null;
   #sweep: Timer | null = null;
-  readonly #detach: (() => void)[] = [];
 
   constructor(ctx: ActorContext, settings: RouterSettings, parts: RouterRoleParts<Request>) {
     this.#ctx = ctx;
     this.#settings = settings;
     this.#parts = parts;
     this.view = createClusterView(ctx, { follow: { loads: true } });
-    this.#malformed = ctx.metrics.counter(
-      "baton_router_malformed_messages_total",
-      "Messages that could not be decoded.",
-    );
-    this.#registerGauges();
+    this.#metrics = routerMetrics(ctx.metrics, parts.workerRole, {
+      bookings: () => this.#sum((host) => host.desk.booked),
+      queued: () => this.#sum((host) => host.desk.queued),
+    });
   }
 
-  /** The model's desk, made and listening when first asked for. */
-  host(model: ModelName): DeskHost<Request> {
-    const known = this.#hosts.get(model);
-    if (known !== undefined) return known;
-    const { routerMode, ...limits } = this.#settings;
-    const host = new DeskHost<Request>(
-      { model, limits },
-      {
-        ctx: this.#ctx,
-        view: this.view,
-        policy: this.#parts.policy(model, this.view),
-        selector: createSelector(routerMode),
-        message: this.#parts.message,
-        onMalformed: (subject, error) => {
-          this.#malformed.add();
-          this.#ctx.log.error({ subject, err: error }, "malformed message");
-        },
-      },
-    );
-    this.#hosts.set(model, host);
-    return host;
+  /** Models with a desk that the catalog still names. */
+  get models(): readonly ModelName[] {
+    return [...this.#models].flatMap(([model, { isRetired }]) => (isRetired ? [] : [model]));
   }
 
-  /** Closes the desk of a model that is gone. */
-  forget(model: ModelName): void {
-    this.#hosts.get(model)?.close();
-    this.#hosts.delete(model);
+  /** Makes the model's desk, if there is none: from here on it hears bookings and cancels. */
+  listen(model: ModelName): void {
+    this.#modelOf(model);
   }
 
-  /** Models with a desk. */
-  models(): readonly ModelName[] {
-    return [...this.#hosts.keys()];
+  /** Serves a model while the actor takes work. */
+  open(model: ModelName): void {
+    const entry = this.#modelOf(model);
+    entry.isOpen = true;
+    if (this.#takesWork) entry.host.serve();
   }
 
+  /** Serves a model no more. What waits is refused with `error`. */
+  shut(model: ModelName, error: ServingError): void {
+    const entry = this.#models.get(model);
+    if (entry === undefined || !entry.isOpen) return;
+    entry.isOpen = false;
+    entry.host.hold(error);
+  }
+
+  /** Lets go of a model that the catalog names no more, as soon as nothing of it is booked. */
+  retire(model: ModelName): void {
+    const entry = this.#models.get(model);
+    if (entry === undefined) return;
+    this.shut(model, new ServingError("not_ready", { problem: "the model is gone" }));
+    entry.isRetired = true;
+    this.#dropRetired();
+  }
+
+  /** Begins to follow workers and Frontends. */
   async start(): Promise<void> {
     const { bus, clock } = this.#ctx;
-    const undeliverable = bus.onUndeliverable((key) => {
-      for (const host of this.#hosts.values()) host.desk.undeliverable(key as RequestId);
-    });
+    const subscriptions = [
+      bus.onUndeliverable((key) => {
+        for (const { host } of this.#models.values()) host.desk.undeliverable(key as RequestId);
+      }),
+      bus.onState((state) => {
+        if (state === "connected") this.#busIsBack();
+      }),
+    ];
     this.#detach.push(
-      () => undeliverable.unsubscribe(),
+      () => {
+        for (const subscription of subscriptions) subscription.unsubscribe();
+      },
       this.view.onWorkerLost((worker) => {
-        for (const host of this.#hosts.values()) host.desk.workerLost(worker.id);
+        for (const { host } of this.#models.values()) host.desk.workerLost(worker);
       }),
       this.view.onLoad((report) => this.#reported(report)),
       this.view.onChange(() => this.#changed()),
     );
     this.#frontends = new PeerWatch(
       this.#ctx,
-      { roles: ["frontend"] satisfies ActorRole[] },
+      { roles: ["frontend"] },
       {
         onLost: ({ heartbeat }) => {
-          for (const host of this.#hosts.values()) {
-            host.desk.frontendLost(heartbeat.id as ActorContext["id"]);
+          for (const { host } of this.#models.values()) {
+            host.desk.frontendLost(heartbeat.id as ActorId, heartbeat.generation);
           }
         },
       },
     );
-    this.#sweep = clock.setRepeating(sweepIntervalMs, () => {
-      for (const host of this.#hosts.values()) host.desk.sweep();
-    });
+    this.#frontends.start();
+    this.#sweep = clock.setRepeating(sweepIntervalMs, () => this.#sweepNow());
     await this.view.start();
     this.#changed();
   }
 
-  /** Leaves all queue groups and refuses what waits: nothing was dispatched, so the client may try again. */
-  drain(): void {
-    for (const host of this.#hosts.values()) host.hold(new ServingError("draining"));
+  /** Takes work while the actor is ready, and goes on for as long as only the bus is gone. */
+  onState(state: ActorState): void {
+    this.#state = state;
+    const why = state === "draining" ? "draining" : "not_ready";
+    for (const { host, isOpen } of this.#models.values()) {
+      if (!this.#takesWork) host.hold(new ServingError(why));
+      else if (isOpen) host.serve();
+    }
   }
 
+  /** Leaves all queue groups, refuses what waits, and lets the bus say so. Nothing was dispatched: clients may retry. */
+  async drain(): Promise<void> {
+    this.onState("draining");
+    if (this.#ctx.bus.state === "connected") await this.#ctx.bus.flush();
+  }
+
+  /** Lets go of everything. */
   stop(): void {
+    this.#state = "stopped";
     this.#sweep?.cancel();
     this.#frontends?.stop();
     for (const detach of this.#detach.splice(0)) detach();
-    for (const host of this.#hosts.values()) host.close();
-    this.#hosts.clear();
+    for (const { host } of this.#models.values()) host.close();
+    this.#models.clear();
     this.view.stop();
   }
 
-  #reported(report: Parameters<Parameters<ClusterView["onLoad"]>[0]>[0]): void {
+  get #takesWork(): boolean {
+    return this.#state === "ready" || this.#state === "degraded";
+  }
+
+  #modelOf(model: ModelName): OpenModel<Request> {
+    const known = this.#models.get(model);
+    if (known !== undefined) {
+      known.isRetired = false;
+      return known;
+    }
+    const { routerMode, ...limits } = this.#settings;
+    const host = new DeskHost<Request>(
+      { model, limits },
+      {
+        ctx: this.#ctx,
+        view: this.view,
+        policy: this.#parts.policy(),
+        selector: createSelector(routerMode),
+        metrics: this.#metrics,
+        message: this.#parts.message,
+      },
+    );
+    const entry = { host, isOpen: false, isRetired: false };
+    this.#models.set(model, entry);
+    return entry;
+  }
+
+  #reported(report: LoadReport): void {
     const worker = this.view.worker(report.workerId);
     if (worker === undefined) return;
-    this.#hosts.get(modelName(worker.registration.card.model))?.reported(report);
+    this.#models.get(modelName(worker.registration.card.model))?.host.reported(worker, report);
   }
 
   #changed(): void {
+    this.#parts.onChange();
     this.#ctx.setSynced(this.view.synced, "no complete catalog yet");
-    for (const host of this.#hosts.values()) host.desk.pump();
+    for (const { host } of this.#models.values()) host.desk.workersChanged();
   }
 
-  #registerGauges(): void {
-    const labels = { role: this.#parts.workerRole };
-    const sum = (read: (host: DeskHost<Request>) => number): number =>
-      [...this.#hosts.values()].reduce((total, host) => total + read(host), 0);
-    const { metrics } = this.#ctx;
-    metrics.gauge(
-      "baton_router_bookings",
-      "Requests booked on workers.",
-      () => [[labels, sum(({ desk }) => desk.bookings.size)]],
-      ["role"],
-    );
-    metrics.gauge(
-      "baton_router_queued",
-      "Requests that wait for a worker.",
-      () => [[labels, sum(({ desk }) => desk.queued)]],
-      ["role"],
-    );
-    metrics.gauge(
-      "baton_router_dispatched",
-      "Requests dispatched since start.",
-      () => [[labels, sum(({ desk }) => desk.counters.dispatched)]],
-      ["role"],
-    );
+  /**
+   * While the bus was gone Frontends may have given up what waits here, and their cancels were not heard: sent now, it
+   * might run for nobody. It was not dispatched, so its clients may try again.
+   */
+  #busIsBack(): void {
+    const problem = "the router lost the bus while the request waited";
+    for (const { host } of this.#models.values()) {
+      host.desk.refuseAll(new ServingError("bus_unavailable", { problem }));
+    }
+  }
+
+  #sweepNow(): void {
+    for (const { host } of this.#models.values()) host.desk.sweep();
+    this.#dropRetired();
+  }
+
+  #dropRetired(): void {
+    for (const [model, { host, isRetired }] of this.#models) {
+      if (!isRetired || !host.isIdle) continue;
+      host.close();
+      this.#models.delete(model);
+    }
+  }
+
+  #sum(read: (host: DeskHost<Request>) => number): number {
+    let total = 0;
+    for (const { host } of this.#models.values()) total += read(host);
+    return total;
   }
 }
