@@ -24,18 +24,7 @@ export type {
   QueuedRequest,
   RequestQueue,
 } from "./queue/request-queue.ts";
-export {
-  type Activation,
-  type ActivationTarget,
-  activationTarget,
-  bindingBuilt,
-  initialActivation,
-  reportedActivation,
-  routeOf,
-  setTarget,
-  type TargetKey,
-  targetToBuild,
-} from "./readiness/activation.ts";
+export { type ActivationTarget, activationTarget, type TargetKey } from "./readiness/activation.ts";
 export { type ModelReadiness, modelReadiness } from "./readiness/model-readiness.ts";
 export {
   type ServingMode,

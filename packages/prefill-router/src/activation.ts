@@ -86,6 +86,7 @@ export const activationMachine = machineSetup.createMachine({
     resting: {
       after: { retryMs: "pending" },
       on: {
+        "binding.ready": { guard: "isCurrent", target: "active", actions: "keep" },
         "target.found": [{ guard: "isCurrent" }, another],
         "target.gone": gone,
       },
