@@ -1,8 +1,8 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { accessSync, constants } from "node:fs";
-import { createServer } from "node:net";
 import { delimiter, join } from "node:path";
 import { ServingError } from "@baton/protocol";
+import type { Clock } from "@baton/runtime";
 
 /** A `nats-server` that this process started. It ends with this process, however that ends. */
 export interface NatsChild {
@@ -35,48 +35,47 @@ const guard = `"$0" "$@" & child=$!; trap 'kill $child' TERM INT; cat >/dev/null
 const startTimeoutMs = 10_000;
 
 /** Starts a server on a free port of `host`. Throws `bus_unavailable` with what it printed if it does not come up. */
-export async function startNatsChild(binary: string, host: string): Promise<NatsChild> {
-  const port = await freePort(host);
-  const child = spawn("sh", ["-c", guard, binary, "-a", host, "-p", String(port)], {
+export async function startNatsChild(
+  binary: string,
+  host: string,
+  clock: Clock,
+): Promise<NatsChild> {
+  const child = spawn("sh", ["-c", guard, binary, "-a", host, "-p", "-1"], {
     stdio: ["pipe", "ignore", "pipe"],
+    // Its own group: a Ctrl-C of the terminal must not end the bus before the actors have drained.
+    detached: true,
   });
   try {
-    await ready(child);
+    const port = await listeningPort(child, clock);
+    return { url: `nats://${host}:${port}`, stop: () => stop(child) };
   } catch (error) {
     child.stdin?.end();
     throw error;
   }
-  return { url: `nats://${host}:${port}`, stop: () => stop(child) };
 }
 
-function freePort(host: string): Promise<number> {
-  return new Promise((resolve, reject) => {
-    const server = createServer();
-    server.once("error", reject);
-    server.listen(0, host, () => {
-      const address = server.address();
-      const port = typeof address === "object" && address !== null ? address.port : 0;
-      server.close(() => resolve(port));
-    });
-  });
-}
-
-function ready(child: ChildProcess): Promise<void> {
+/** Reads the server's log until it says where it listens and that it is ready. */
+function listeningPort(child: ChildProcess, clock: Clock): Promise<string> {
   return new Promise((resolve, reject) => {
     let printed = "";
+    let isReady = false;
     const fail = (what: string): void => {
-      clearTimeout(timer);
+      timer.cancel();
       reject(
         new ServingError("bus_unavailable", { problem: `nats-server ${what}: ${printed.trim()}` }),
       );
     };
-    const timer = setTimeout(() => fail("did not come up"), startTimeoutMs);
+    const timer = clock.setTimer(startTimeoutMs, () => fail("did not come up"));
     child.stderr?.setEncoding("utf8");
     child.stderr?.on("data", (text: string) => {
-      if (printed.length < 10_000) printed += text;
-      if (!printed.includes("Server is ready")) return;
-      clearTimeout(timer);
-      resolve();
+      // The pipe is read to the end, or the server would block on it.
+      if (isReady) return;
+      printed += text;
+      const port = /client connections on \S*:(\d+)/.exec(printed)?.[1];
+      if (port === undefined || !printed.includes("Server is ready")) return;
+      isReady = true;
+      timer.cancel();
+      resolve(port);
     });
     child.once("error", (error) => fail(error.message));
     child.once("exit", (code) => fail(`ended with code ${code}`));

@@ -1,0 +1,59 @@
+import type { ClusterStatus, ModelStatus } from "./status.ts";
+
+/** A status for people: models first, since they are what one asks about. */
+export function statusText(status: ClusterStatus): string {
+  const models = status.models.map((model) => [
+    model.model,
+    model.ready ? "ready" : "not ready",
+    model.activation,
+    sets(model),
+    model.why === null ? "" : `${model.why.code}: ${model.why.text}`,
+  ]);
+  const actors = status.actors.map((actor) => [
+    actor.role,
+    actor.id,
+    actor.state,
+    actor.worker_type ?? "",
+    String(actor.pid),
+    actor.admin ?? "",
+  ]);
+  return [
+    table(["MODEL", "STATE", "ACTIVATION", "WORKERS", "WHY"], models, "no models"),
+    "",
+    table(["ROLE", "ID", "STATE", "TYPE", "PID", "ADMIN"], actors, "no actors answered"),
+    "",
+  ].join("\n");
+}
+
+function sets(model: ModelStatus): string {
+  return model.sets
+    .map(({ worker_type, set, live, lost, refused }) => {
+      const name = set === worker_type ? worker_type : `${worker_type}/${set}`;
+      const rest = [
+        ...(lost > 0 ? [`${lost} lost`] : []),
+        ...(refused > 0 ? [`${refused} refused`] : []),
+      ];
+      return `${name} ${[live, ...rest].join(", ")}`;
+    })
+    .join("; ");
+}
+
+/** Columns as wide as their widest cell. */
+function table(
+  head: readonly string[],
+  rows: readonly (readonly string[])[],
+  empty: string,
+): string {
+  if (rows.length === 0) return empty;
+  const widths = head.map((title, column) =>
+    Math.max(title.length, ...rows.map((row) => row[column]?.length ?? 0)),
+  );
+  return [head, ...rows]
+    .map((row) =>
+      row
+        .map((cell, column) => cell.padEnd(widths[column] ?? 0))
+        .join("  ")
+        .trimEnd(),
+    )
+    .join("\n");
+}

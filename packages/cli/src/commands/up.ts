@@ -1,0 +1,160 @@
+import { hostname } from "node:os";
+import { parseRouterMode } from "@baton/kv-router";
+import { actorId, namespaceName, ServingError, Subjects } from "@baton/protocol";
+import {
+  type AdminServer,
+  type Bus,
+  createLogger,
+  createMetricsRegistry,
+  type MetricsRegistry,
+  noMetrics,
+  type OptionSet,
+  type Random,
+  readOptions,
+  SeededRandom,
+  SystemRandom,
+  startAdminServer,
+} from "@baton/runtime";
+import { ClusterMonitor } from "../bus-tools/cluster-monitor.ts";
+import type { CommandIo } from "../command-io.ts";
+import { upOptions } from "../common-options.ts";
+import { type BusChoice, chooseBus } from "../up/bus-choice.ts";
+import type { Cluster } from "../up/cluster.ts";
+import { chooseEngine, type EngineChoice } from "../up/engine-choice.ts";
+import { startLocalCluster } from "../up/local-cluster.ts";
+import { type PlannedActor, planCluster, workerCounts } from "../up/plan.ts";
+import { startProcessCluster } from "../up/process-cluster.ts";
+import { runUntilSignal } from "../up/run-until-signal.ts";
+import { serveTail } from "../up/tail-route.ts";
+import { engineFlags, upWorkerOptions } from "../up/worker-flags.ts";
+
+export { upWorkerOptions };
+
+type UpConfig = typeof upOptions extends OptionSet<infer Config> ? Config : never;
+
+/** `baton up`: every actor on this machine, until a signal comes. */
+export async function up(flags: Readonly<Record<string, unknown>>, io: CommandIo): Promise<number> {
+  const config = readOptions(upOptions, { flags, env: io.env });
+  refuseWhatIsNotBuilt(config);
+  const counts = workerCounts(config);
+  const choice = await chooseEngine({ ...config, install: flags["install-engine"] === true }, io);
+  const tag = io.random.id("x").slice(2, 8);
+  const plan = planCluster({
+    ...config,
+    ...counts,
+    workerFlags: engineFlags(choice, flags, io.env, counts),
+    tag,
+  });
+  const bus = await chooseBus(config, { ...io, path: io.env.PATH ?? "" });
+  try {
+    return await upOnBus({ config, counts, choice, plan, bus, tag }, io);
+  } finally {
+    await bus.stop();
+  }
+}
+
+interface Up {
+  readonly config: UpConfig;
+  readonly counts: ReturnType<typeof workerCounts>;
+  readonly choice: EngineChoice;
+  readonly plan: readonly PlannedActor[];
+  readonly bus: BusChoice;
+  readonly tag: string;
+}
+
+async function upOnBus(parts: Up, io: CommandIo): Promise<number> {
+  const { config, bus } = parts;
+  const registry = createMetricsRegistry({ processLabel: "up" });
+  const subjects = new Subjects(namespaceName(config.namespace));
+  const log = createLogger({ level: config.logLevel });
+  const own = await bus.connect(
+    { id: actorId(`up-${parts.tag}`), subjects, clock: io.clock, log, metrics: noMetrics },
+    AbortSignal.timeout(10_000),
+  );
+  const monitor = new ClusterMonitor({ bus: own, subjects, clock: io.clock });
+  let cluster: Cluster | null = null;
+  const admin = await startAdminServer({
+    host: config.host,
+    port: config.adminPort,
+    metrics: () => cluster?.metrics() ?? registry.text(),
+  }).catch(async (error: unknown) => {
+    await own.close();
+    throw error;
+  });
+  try {
+    monitor.start();
+    admin.handle("/status", (_url, response) => {
+      response.writeHead(200, { "content-type": "application/json; charset=utf-8" });
+      response.end(`${JSON.stringify(monitor.status())}\n`);
+    });
+    serveTail(admin, { bus: own, subjects, clock: io.clock });
+    cluster = startCluster(parts, { registry, admin, monitor, own, log }, io);
+    return await runUntilSignal(
+      { ...parts, model: parts.choice.modelName, cluster, monitor, admin },
+      io,
+    );
+  } finally {
+    monitor.stop();
+    await admin.close();
+    await own.close();
+  }
+}
+
+interface Shared {
+  readonly registry: MetricsRegistry;
+  readonly admin: AdminServer;
+  readonly monitor: ClusterMonitor;
+  readonly own: Bus;
+  readonly log: ReturnType<typeof createLogger>;
+}
+
+function startCluster(parts: Up, shared: Shared, io: CommandIo): Cluster {
+  const { config, plan, bus } = parts;
+  if (config.processes) {
+    const common = {
+      nats: bus.natsUrl ?? "",
+      namespace: config.namespace,
+      host: config.host,
+      "log-level": config.logLevel,
+      "drain-timeout-ms": String(config.drainTimeoutMs),
+      ...(config.natsCreds !== undefined && { "nats-creds": config.natsCreds }),
+      ...(config.seed !== undefined && { seed: String(config.seed) }),
+    };
+    return startProcessCluster(plan, {
+      common,
+      env: io.env,
+      heartbeats: () => shared.monitor.heartbeats(),
+      ownMetrics: () => shared.registry.text(),
+    });
+  }
+  return startLocalCluster(plan, {
+    namespace: namespaceName(config.namespace),
+    connect: bus.connect,
+    clock: io.clock,
+    randomFor: randomOf(config.seed),
+    log: shared.log,
+    registry: shared.registry,
+    admin: shared.admin,
+    host: hostname(),
+    pid: process.pid,
+    drainTimeoutMs: config.drainTimeoutMs,
+  });
+}
+
+/** One source of randomness per actor: the system's, or one that repeats from a seed. */
+export function randomOf(seed: number | undefined): (id: string) => Random {
+  if (seed === undefined) return () => new SystemRandom();
+  const root = new SeededRandom(seed);
+  return (id) => root.fork(id);
+}
+
+function refuseWhatIsNotBuilt(config: UpConfig): void {
+  const mode = parseRouterMode(config.routerMode);
+  if (mode.kind === "refused")
+    throw new ServingError("config_invalid", { problem: `--router-mode: ${mode.text}` });
+  if (config.policyFile !== undefined) {
+    throw new ServingError("config_invalid", {
+      problem: "--policy-file: routing policies come with KV-aware routing, which is not built yet",
+    });
+  }
+}

@@ -1,0 +1,106 @@
+import { defineOptions, logLevels } from "@baton/runtime";
+import { z } from "zod";
+
+/** A TCP port; 0 takes any free one. */
+export const portOption = z.coerce.number().int().min(0).max(65_535);
+
+const namespace = z
+  .string()
+  .default("default")
+  .describe("The deployment. Namespaces do not see each other.");
+const logLevel = z.enum(logLevels).default("info").describe("What is logged, as JSON on stderr.");
+const natsCreds = z
+  .string()
+  .optional()
+  .describe("Credentials for NATS: a .creds file, or JSON with user and password, or token.");
+
+/** Options of every actor's command. */
+export const actorOptions = defineOptions("", {
+  nats: z.string().describe("URL of the NATS server, as nats://HOST:PORT; several with commas."),
+  natsCreds,
+  namespace,
+  id: z.string().optional().describe("Name on the bus; random if not given."),
+  host: z.string().default("127.0.0.1").describe("Address to listen on."),
+  adminPort: portOption.default(0).describe("Port of /livez, /readyz and /metrics; 0 takes any."),
+  logLevel,
+  drainTimeoutMs: z.coerce
+    .number()
+    .int()
+    .min(0)
+    .default(25_000)
+    .describe("How long running work may take after SIGTERM, ms."),
+  seed: z.coerce
+    .number()
+    .int()
+    .min(0)
+    .optional()
+    .describe("Seed of all random choices, for tests: ids and secrets become predictable."),
+  exitWithParent: z.boolean().default(false).describe("End when standard input closes."),
+});
+
+/** Options of `baton up`, apart from those of its workers. */
+export const upOptions = defineOptions("", {
+  engine: z
+    .enum(["auto", "llama", "mock"])
+    .default("auto")
+    .describe("What computes tokens. auto: llama if it can be had, else mock."),
+  model: z.string().optional().describe("A GGUF file (llama) or a tokenizer folder (mock)."),
+  modelName: z.string().optional().describe("The name that clients use."),
+  modelUrl: z.string().optional().describe("Where to fetch the default model from."),
+  prefill: z.coerce.number().int().min(0).optional().describe("Prefill workers (default 1)."),
+  decode: z.coerce.number().int().min(0).optional().describe("Decode workers (default 1)."),
+  aggregated: z.coerce
+    .number()
+    .int()
+    .min(0)
+    .optional()
+    .describe("Aggregated workers (default 0); alone it means no others."),
+  decodeOnly: z.boolean().default(false).describe("Decode workers serve without prefill workers."),
+  port: portOption.default(8_000).describe("Port of the API; 0 takes any."),
+  adminPort: portOption
+    .default(8_001)
+    .describe("Port of metrics, readiness, status and tail; 0 takes any."),
+  host: z.string().default("127.0.0.1").describe("Address to listen on."),
+  nats: z
+    .string()
+    .default("auto")
+    .describe(
+      "URL | auto (a nats-server of its own if there is one, else in-process) | embedded (a nats-server of its own) | off (in-process).",
+    ),
+  natsCreds,
+  processes: z.boolean().default(false).describe("Every actor a process of its own; needs NATS."),
+  namespace,
+  routerMode: z
+    .string()
+    .default("least-loaded")
+    .describe("How workers are chosen: round-robin | random | least-loaded."),
+  policyFile: z.string().optional().describe("Routing policy; comes with KV-aware routing."),
+  logLevel,
+  seed: z.coerce
+    .number()
+    .int()
+    .min(0)
+    .optional()
+    .describe("Seed of all random choices, for tests: ids and secrets become predictable."),
+  maxBodyBytes: z.coerce
+    .number()
+    .int()
+    .min(1)
+    .default(8 * 1024 * 1024)
+    .describe("Largest request body, bytes."),
+  drainTimeoutMs: z.coerce
+    .number()
+    .int()
+    .min(0)
+    .default(25_000)
+    .describe("How long running work may take after SIGTERM, ms."),
+});
+
+/** Options of commands that only look. */
+export const watchOptions = defineOptions("", {
+  nats: z.string().optional().describe("URL of the NATS server."),
+  natsCreds,
+  admin: z.string().optional().describe("URL of an admin port, as http://HOST:PORT."),
+  namespace,
+  json: z.boolean().default(false).describe("Print JSON."),
+});

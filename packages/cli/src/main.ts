@@ -1,0 +1,73 @@
+import { actorRoles, ServingError } from "@baton/protocol";
+import { Command, CommanderError } from "commander";
+import { type CommandIo, processIo } from "./command-io.ts";
+import { addOptions, givenFlags } from "./command-options.ts";
+import { runActorCommand } from "./commands/actor.ts";
+import { installEngine } from "./commands/engine.ts";
+import { showStatus } from "./commands/status.ts";
+import { showTail } from "./commands/tail.ts";
+import { up, upWorkerOptions } from "./commands/up.ts";
+import { actorOptions, upOptions, watchOptions } from "./common-options.ts";
+import { definitions } from "./definitions.ts";
+
+type Run = (flags: Readonly<Record<string, unknown>>, io: CommandIo) => Promise<number>;
+
+/** Runs the `baton` command. Resolves when it has ended; the process's exit code is set. */
+export async function main(args: readonly string[], io: CommandIo = processIo()): Promise<void> {
+  const program = createProgram(io);
+  try {
+    await program.parseAsync(args, { from: "user" });
+  } catch (error) {
+    io.exit(report(error, io));
+  }
+}
+
+function createProgram(io: CommandIo): Command {
+  const program = new Command("baton")
+    .description("Serves large language models with prefill and decode on separate workers.")
+    .configureOutput({ writeOut: io.out, writeErr: io.err })
+    .showHelpAfterError("(try --help)")
+    .exitOverride();
+  const action = (command: Command, run: Run): Command =>
+    command.action(async () => io.exit(await run(givenFlags(command), io)));
+
+  const upCommand = addOptions(
+    addOptions(program.command("up").description("Run every actor on this machine."), upOptions),
+    upWorkerOptions,
+  );
+  action(upCommand.option("--install-engine", "Install the llama engine if it is missing."), up);
+  for (const role of actorRoles) {
+    const command = program.command(role).description(`Run one ${role}.`);
+    addOptions(addOptions(command, definitions[role].options), actorOptions);
+    action(command, (flags, commandIo) => runActorCommand(role, flags, commandIo));
+  }
+  action(
+    addOptions(
+      program.command("status").description("Show who runs and which models are ready."),
+      watchOptions,
+    ),
+    showStatus,
+  );
+  action(
+    addOptions(program.command("tail").description("Show every message, opened."), watchOptions),
+    showTail,
+  );
+  const engine = program.command("engine").description("Manage engines.");
+  engine
+    .command("install")
+    .argument("<name>", "llama")
+    .description("Install an engine.")
+    .action(async (name: string) => io.exit(await installEngine(name, io)));
+  return program;
+}
+
+/** Says what went wrong and returns the exit code. */
+function report(error: unknown, io: CommandIo): number {
+  // Commander has said it already, or it was --help.
+  if (error instanceof CommanderError) return error.exitCode;
+  const { code, message } = ServingError.from(error);
+  io.err(
+    `baton: ${message}${code === "internal" || code === "config_invalid" ? "" : ` (${code})`}\n`,
+  );
+  return code === "config_invalid" ? 2 : 1;
+}

@@ -1,0 +1,86 @@
+import type { ActorRole, WorkerType } from "@baton/protocol";
+
+/** One actor that `baton up` starts. */
+export interface PlannedActor {
+  readonly role: ActorRole;
+  readonly id: string;
+  /** Options of the actor by flag name without dashes, as its command takes them. */
+  readonly flags: Readonly<Record<string, string | boolean | readonly string[]>>;
+}
+
+/** What `baton up` was asked for, as far as the plan depends on it. */
+export interface PlanInput {
+  readonly prefill: number;
+  readonly decode: number;
+  readonly aggregated: number;
+  readonly decodeOnly: boolean;
+  readonly routerMode: string;
+  readonly port: number;
+  readonly host: string;
+  readonly maxBodyBytes: number;
+  /** Flags that every worker gets: engine, model, and the engine's own. */
+  readonly workerFlags: PlannedActor["flags"];
+  /** Ends every id, so that two clusters on one bus stay apart. */
+  readonly tag: string;
+}
+
+/** Every actor of a cluster on this machine, in the order in which they start. */
+export function planCluster(input: PlanInput): readonly PlannedActor[] {
+  const { tag } = input;
+  return [
+    { role: "discovery", id: `discovery-${tag}`, flags: {} },
+    { role: "kv-event-aggregator", id: `kv-event-aggregator-${tag}`, flags: {} },
+    {
+      role: "prefill-router",
+      id: `prefill-router-${tag}`,
+      flags: { "router-mode": input.routerMode },
+    },
+    {
+      role: "decode-router",
+      id: `decode-router-${tag}`,
+      flags: { "router-mode": input.routerMode },
+    },
+    ...workers(input, "prefill", input.prefill),
+    ...workers(input, "decode", input.decode),
+    ...workers(input, "aggregated", input.aggregated),
+    {
+      role: "frontend",
+      id: `frontend-${tag}`,
+      flags: {
+        port: String(input.port),
+        host: input.host,
+        "max-body-bytes": String(input.maxBodyBytes),
+      },
+    },
+  ];
+}
+
+function workers(input: PlanInput, type: WorkerType, count: number): readonly PlannedActor[] {
+  return Array.from({ length: count }, (_, index) => ({
+    role: "worker" as const,
+    id: `${type}-${index}-${input.tag}`,
+    flags: {
+      ...input.workerFlags,
+      "worker-type": type,
+      ...(type === "decode" && input.decodeOnly && { "decode-only": true }),
+    },
+  }));
+}
+
+/**
+ * How many workers of each type: `--aggregated N` alone means no others; with nothing said it is one prefill and one
+ * decode worker.
+ */
+export function workerCounts(asked: {
+  readonly prefill?: number | undefined;
+  readonly decode?: number | undefined;
+  readonly aggregated?: number | undefined;
+}): { readonly prefill: number; readonly decode: number; readonly aggregated: number } {
+  const alone =
+    asked.aggregated !== undefined && asked.prefill === undefined && asked.decode === undefined;
+  return {
+    prefill: asked.prefill ?? (alone ? 0 : 1),
+    decode: asked.decode ?? (alone ? 0 : 1),
+    aggregated: asked.aggregated ?? 0,
+  };
+}

@@ -1,0 +1,51 @@
+import { availableParallelism } from "node:os";
+import type { OptionSet } from "@baton/runtime";
+import { worker } from "@baton/worker";
+import type { EngineChoice } from "./engine-choice.ts";
+import type { PlannedActor } from "./plan.ts";
+
+const engineOptions: ReadonlySet<string> = new Set([
+  "contextLength",
+  "threads",
+  "blocks",
+  "blockSize",
+  "maxNumSeqs",
+  "maxBatchedTokens",
+  "mockPrefillMs",
+  "mockDecodeMs",
+  "speedup",
+  "decodeSpeedup",
+  "transferGbps",
+]);
+
+/** The options of `baton worker` that `baton up` passes on, under `BATON_…` as its own are. */
+export const upWorkerOptions: OptionSet<unknown> = {
+  name: "",
+  schema: worker.options.schema,
+  fields: worker.options.fields
+    .filter(({ key }) => engineOptions.has(key))
+    .map((field) => ({ ...field, env: `BATON_${field.flag.replaceAll("-", "_").toUpperCase()}` })),
+};
+
+/** The flags of every worker: engine, model, what was given of the engine's options, and a share of the cores. */
+export function engineFlags(
+  choice: EngineChoice,
+  flags: Readonly<Record<string, unknown>>,
+  env: Readonly<Record<string, string | undefined>>,
+  counts: { readonly prefill: number; readonly decode: number; readonly aggregated: number },
+): PlannedActor["flags"] {
+  const given: Record<string, string> = {};
+  for (const field of upWorkerOptions.fields) {
+    const value = flags[field.flag] ?? env[field.env];
+    if (value !== undefined && value !== "") given[field.flag] = String(value);
+  }
+  const workers = counts.prefill + counts.decode + counts.aggregated;
+  const share = String(Math.max(1, Math.floor(availableParallelism() / Math.max(1, workers))));
+  return {
+    engine: choice.engine,
+    "model-name": choice.modelName,
+    ...(choice.model !== null && { model: choice.model }),
+    ...(choice.engine === "llama" && { threads: share }),
+    ...given,
+  };
+}
