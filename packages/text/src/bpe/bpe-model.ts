@@ -12,6 +12,8 @@ import { hashWord, longestRememberedWord, WordMemo } from "./word-memo.ts";
 /** Words above this many UTF-16 units are merged in steps by whoever encodes in steps: 16,384 take about 8 ms. */
 export const longestWordAtOnce = 16_384;
 
+const scratchBytes = 1024;
+
 /** The ids of one word: byte-level BPE over the tables of a tokenizer. */
 export class BpeModel {
   private readonly merges: MergeTable;
@@ -21,9 +23,8 @@ export class BpeModel {
   private readonly byteIds: Int32Array;
   private readonly memo = new WordMemo();
   // Scratch of one call: nobody holds them across calls.
-  private bytes = new Uint8Array(1024);
-  private symbols = new Int32Array(1024);
-  private byteCount = 0;
+  private bytes = new Uint8Array(scratchBytes);
+  private symbols = new Int32Array(scratchBytes);
 
   constructor(merges: MergeTable, words: TokenByteTable, ignoreMerges: boolean) {
     this.merges = merges;
@@ -56,20 +57,28 @@ export class BpeModel {
     end: number,
     out: IdBuffer,
   ): LongWordMerge | undefined {
-    this.writeBytes(units, at, end);
-    return this.takeWholeWord(out)
-      ? undefined
-      : new LongWordMerge(this.merges, this.symbols, this.readSymbols());
+    // Buffers of its own: one huge word must not keep its room for good.
+    const bytes = new Uint8Array(utf8Length(units, at, end));
+    writeWord(bytes, units, at, end);
+    if (this.takeWholeWord(bytes, bytes.length, out)) {
+      return undefined;
+    }
+    const symbols = new Int32Array(bytes.length);
+    return new LongWordMerge(this.merges, symbols, this.readSymbols(bytes, bytes.length, symbols));
   }
 
   private mergeWord(units: Uint16Array, at: number, end: number, out: IdBuffer): void {
-    this.writeBytes(units, at, end);
-    if (this.takeWholeWord(out)) {
+    if (this.bytes.length < (end - at) * 3) {
+      this.bytes = new Uint8Array((end - at) * 3);
+      this.symbols = new Int32Array((end - at) * 3);
+    }
+    const byteCount = writeWord(this.bytes, units, at, end);
+    if (this.takeWholeWord(this.bytes, byteCount, out)) {
       return;
     }
-    const count = this.readSymbols();
+    const count = this.readSymbols(this.bytes, byteCount, this.symbols);
     if (count > mostLinearSymbols) {
-      const merge = new LongWordMerge(this.merges, this.symbols, count);
+      const merge = new LongWordMerge(this.merges, this.symbols.slice(0, count), count);
       merge.step(Number.POSITIVE_INFINITY);
       merge.writeTo(out);
       return;
@@ -80,45 +89,52 @@ export class BpeModel {
     }
   }
 
-  private takeWholeWord(out: IdBuffer): boolean {
-    const id = this.ignoreMerges ? this.words.find(this.bytes, 0, this.byteCount) : -1;
+  private takeWholeWord(bytes: Uint8Array, byteCount: number, out: IdBuffer): boolean {
+    const id = this.ignoreMerges ? this.words.find(bytes, 0, byteCount) : -1;
     if (id >= 0) {
       out.push(id);
     }
     return id >= 0;
   }
 
-  private writeBytes(units: Uint16Array, at: number, end: number): void {
-    if (this.bytes.length < (end - at) * 3) {
-      this.bytes = new Uint8Array((end - at) * 3);
-      this.symbols = new Int32Array((end - at) * 3);
-    }
-    let length = 0;
-    for (let index = at; index < end; index += 1) {
-      const unit = units[index]!;
-      if (unit < 0x80) {
-        this.bytes[length] = unit;
-        length += 1;
-      } else if (isLeadSurrogate(unit)) {
-        index += 1;
-        length = writeUtf8(this.bytes, length, joinSurrogates(unit, units[index]!));
-      } else {
-        length = writeUtf8(this.bytes, length, unit);
-      }
-    }
-    this.byteCount = length;
-  }
-
   /** One symbol per byte. A byte that is no token is dropped, as the reference does. */
-  private readSymbols(): number {
+  private readSymbols(bytes: Uint8Array, byteCount: number, symbols: Int32Array): number {
     let count = 0;
-    for (let index = 0; index < this.byteCount; index += 1) {
-      const id = this.byteIds[this.bytes[index]!]!;
+    for (let index = 0; index < byteCount; index += 1) {
+      const id = this.byteIds[bytes[index]!]!;
       if (id >= 0) {
-        this.symbols[count] = id;
+        symbols[count] = id;
         count += 1;
       }
     }
     return count;
   }
+}
+
+/** Writes `units[at, end)` as UTF-8 and returns how many bytes that are. */
+function writeWord(bytes: Uint8Array, units: Uint16Array, at: number, end: number): number {
+  let length = 0;
+  for (let index = at; index < end; index += 1) {
+    const unit = units[index]!;
+    if (unit < 0x80) {
+      bytes[length] = unit;
+      length += 1;
+    } else if (isLeadSurrogate(unit)) {
+      index += 1;
+      length = writeUtf8(bytes, length, joinSurrogates(unit, units[index]!));
+    } else {
+      length = writeUtf8(bytes, length, unit);
+    }
+  }
+  return length;
+}
+
+function utf8Length(units: Uint16Array, at: number, end: number): number {
+  let length = 0;
+  for (let index = at; index < end; index += 1) {
+    const unit = units[index]!;
+    // Each half of a surrogate pair stands for two of its four bytes.
+    length += unit < 0x80 ? 1 : unit < 0x800 || (unit & 0xf800) === 0xd800 ? 2 : 3;
+  }
+  return length;
 }

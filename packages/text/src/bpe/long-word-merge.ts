@@ -3,6 +3,8 @@ import type { MergeTable } from "./merge-table.ts";
 import { RankHeap } from "./rank-heap.ts";
 
 const none = -1;
+/** Entering a symbol, or putting one in order, costs about an eighth of merging a pair. */
+const entriesPerPair = 8;
 
 /**
  * Merges the symbols of one long word by rank: a linked list of symbols and a heap of pairs.
@@ -17,31 +19,25 @@ export class LongWordMerge {
   /** Rank of the pair that begins at a symbol; `none` if it does not merge or the symbol is gone. */
   private readonly ranks: Int32Array;
   private readonly heap: RankHeap;
+  /** How many symbols are linked and ranked. */
+  private entered = 0;
 
-  /** `symbols` are the ids of the word's bytes; the first `count` of them are copied. */
+  /** `symbols` begins with the ids of the word's `count` bytes. It is kept and written to. */
   constructor(merges: MergeTable, symbols: Int32Array, count: number) {
     this.merges = merges;
-    this.ids = symbols.slice(0, count);
+    this.ids = symbols.subarray(0, count);
     this.next = new Int32Array(count);
     this.previous = new Int32Array(count);
-    this.ranks = new Int32Array(count).fill(none);
+    this.ranks = new Int32Array(count);
     this.heap = new RankHeap(count);
-    for (let at = 0; at < count; at += 1) {
-      this.previous[at] = at - 1;
-      this.next[at] = at + 1 < count ? at + 1 : none;
-    }
-    for (let at = 0; at + 1 < count; at += 1) {
-      const place = merges.find(this.ids[at]!, this.ids[at + 1]!);
-      if (place >= 0) {
-        this.ranks[at] = merges.rankAt(place);
-        this.heap.append(this.ranks[at]!, at);
-      }
-    }
-    this.heap.build();
   }
 
-  /** Takes at most `maxPairs` pairs from the heap. True when nothing is left to merge. */
+  /** Merges at most `maxPairs` pairs, after as much work on entering the symbols. True when nothing is left to merge. */
   step(maxPairs: number): boolean {
+    const maxEntries = maxPairs * entriesPerPair;
+    if (!this.enter(maxEntries) || !this.heap.build(maxEntries)) {
+      return false;
+    }
     for (let taken = 0; taken < maxPairs; taken += 1) {
       if (!this.heap.pop()) {
         return true;
@@ -59,6 +55,24 @@ export class LongWordMerge {
     for (let at = this.ids.length === 0 ? none : 0; at !== none; at = this.next[at]!) {
       out.push(this.ids[at]!);
     }
+  }
+
+  private enter(maxEntries: number): boolean {
+    const { ids, merges } = this;
+    const count = ids.length;
+    const to = Math.min(this.entered + maxEntries, count);
+    for (let at = this.entered; at < to; at += 1) {
+      const right = at + 1 < count ? at + 1 : none;
+      const place = right === none ? none : merges.find(ids[at]!, ids[right]!);
+      this.previous[at] = at - 1;
+      this.next[at] = right;
+      this.ranks[at] = place === none ? none : merges.rankAt(place);
+      if (place !== none) {
+        this.heap.append(this.ranks[at]!, at);
+      }
+    }
+    this.entered = to;
+    return to === count;
   }
 
   private merge(at: number): void {

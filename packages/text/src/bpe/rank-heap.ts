@@ -7,6 +7,8 @@ export class RankHeap {
   poppedRank = 0;
   poppedPosition = 0;
   private keys: Float64Array;
+  /** How many entries from the beginning `build` has yet to put in order. */
+  private unordered = 0;
 
   constructor(capacity: number) {
     this.keys = new Float64Array(Math.max(capacity, 16));
@@ -14,24 +16,22 @@ export class RankHeap {
 
   /** Adds an entry without order. Call `build` before the first `pop`. */
   append(rank: number, position: number): void {
-    if (this.size === this.keys.length) {
-      const larger = new Float64Array(this.keys.length * 2);
-      larger.set(this.keys);
-      this.keys = larger;
-    }
-    this.keys[this.size] = rank * positionRange + position;
-    this.size += 1;
+    this.add(rank, position);
+    this.unordered = this.size >> 1;
   }
 
-  /** Puts what `append` added in order. */
-  build(): void {
-    for (let at = (this.size >> 1) - 1; at >= 0; at -= 1) {
+  /** Puts what `append` added in order, at most `maxEntries` entries a call. True when all are; then nothing more is done. */
+  build(maxEntries: number): boolean {
+    const to = Math.max(this.unordered - maxEntries, 0);
+    for (let at = this.unordered - 1; at >= to; at -= 1) {
       this.siftDown(at);
     }
+    this.unordered = to;
+    return to === 0;
   }
 
   push(rank: number, position: number): void {
-    this.append(rank, position);
+    this.add(rank, position);
     const keys = this.keys;
     let at = this.size - 1;
     const key = keys[at]!;
@@ -58,6 +58,16 @@ export class RankHeap {
     this.keys[0] = this.keys[this.size]!;
     this.siftDown(0);
     return true;
+  }
+
+  private add(rank: number, position: number): void {
+    if (this.size === this.keys.length) {
+      const larger = new Float64Array(this.keys.length * 2);
+      larger.set(this.keys);
+      this.keys = larger;
+    }
+    this.keys[this.size] = rank * positionRange + position;
+    this.size += 1;
   }
 
   private siftDown(from: number): void {

@@ -11,7 +11,9 @@ describe("RankHeap", () => {
         for (const [rank, position] of first) {
           heap.append(rank, position);
         }
-        heap.build();
+        while (!heap.build(3)) {
+          // In steps.
+        }
         for (const [rank, position] of later) {
           heap.push(rank, position);
         }
