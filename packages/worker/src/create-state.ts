@@ -1,0 +1,100 @@
+import { createKvTransferMetrics, HandoffLedger } from "@baton/kv-transfer";
+import type { ActorContext } from "@baton/runtime";
+import { modelNameOf, type WorkerConfig } from "./config.ts";
+import type { Engine, EngineCard } from "./engine.ts";
+import { FactSender } from "./fact-sender.ts";
+import { FramePublisher } from "./frame-publisher.ts";
+import { FrontendLeases } from "./frontend-leases.ts";
+import { KvEventPublisher } from "./kv-event-publisher.ts";
+import { LoadReporter } from "./load-reporter.ts";
+import { createWorkerMetrics } from "./metrics.ts";
+import type { MoverFactory } from "./mover.ts";
+import { Publisher } from "./publisher.ts";
+import { RecentIds } from "./recent-ids.ts";
+import { dropRequest, endRequest } from "./request-end.ts";
+import { RequestTable } from "./request-table.ts";
+import type { WorkerState } from "./state.ts";
+
+/** What a state is put together from. */
+export interface StateParts {
+  readonly context: ActorContext;
+  readonly config: WorkerConfig;
+  readonly engine: Engine;
+  readonly card: EngineCard;
+  readonly createMover: MoverFactory;
+}
+
+/** Puts together what the handlers of one worker read and write. Nothing listens or runs yet. */
+export function createState(parts: StateParts): WorkerState {
+  const { context, config, engine, card } = parts;
+  const { clock, subjects, metrics, id: workerId, generation } = context;
+  const model = modelNameOf(config);
+  const publisher = new Publisher(context);
+  const requests = new RequestTable();
+  const transferCounters = createKvTransferMetrics(metrics);
+  const common = { workerId, model, subjects, publisher };
+  const ledger = new HandoffLedger(
+    { leaseMs: config.handoffLeaseMs, maxBytesHeld: config.maxStagedBytes },
+    {
+      clock,
+      random: context.random,
+      metrics,
+      counters: transferCounters,
+      onFreed: (requestId) => {
+        const record = requests.get(requestId);
+        if (record !== undefined) endRequest(state, record);
+        engine.release(requestId);
+      },
+    },
+  );
+  const state: WorkerState = {
+    config,
+    context,
+    model,
+    engine,
+    card,
+    mover: parts.createMover(config, { clock, counters: transferCounters, desk: ledger }),
+    ledger,
+    requests,
+    cancelled: new RecentIds(),
+    publisher,
+    facts: new FactSender({ actorId: workerId, model, subjects, publisher }),
+    frames: new FramePublisher(generation, common),
+    kvEvents: new KvEventPublisher(generation, {
+      ...common,
+      dump: (dpRank) => engine.dumpKv(dpRank),
+    }),
+    load: new LoadReporter({
+      ...common,
+      clock,
+      source: {
+        generation: () => state.generation,
+        accepting: () => state.intake === "open",
+        load: () => engine.load(),
+        handoffsHeld: () => ledger.held,
+        liveBookings: () => requests.ids(),
+      },
+    }),
+    frontends: new FrontendLeases({
+      context,
+      requests,
+      onLost: (frontendId, lostGeneration) => {
+        for (const record of requests.ofFrontend(frontendId, lostGeneration)) {
+          dropRequest(state, record);
+        }
+        state.frames.forget(frontendId, lostGeneration);
+      },
+    }),
+    counters: createWorkerMetrics(metrics, {
+      sequences: () => requests.size,
+      blocksUsed: () => engine.load().activeBlocks ?? 0,
+      blocksCached: () => engine.load().cachedBlocks ?? 0,
+      handoffsHeld: () => ledger.held,
+    }),
+    transferCounters,
+    generation,
+    intake: "closed",
+    engineError: null,
+  };
+  return state;
+}
