@@ -1,3 +1,4 @@
+export { createLlamaEngine, type LlamaWorkerOptions } from "./create-llama-engine.ts";
 export {
   defaultLlamaEngineFolder,
   findLlamaEngine,

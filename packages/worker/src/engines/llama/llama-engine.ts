@@ -39,8 +39,8 @@ export interface LlamaEngineConfig {
   readonly installed: InstalledLlamaEngine;
   /** Path of a GGUF. */
   readonly modelFile: string;
-  /** The child's environment. */
-  readonly env: Readonly<Record<string, string | undefined>>;
+  /** The child's environment; default empty. */
+  readonly env?: Readonly<Record<string, string | undefined>>;
   /** Tokens of one sequence; default the model's, as far as `kvMemoryBytes` allows. */
   readonly contextLength?: number;
   /** Sequences computed side by side; default 4. */
@@ -66,6 +66,7 @@ export interface LlamaEngineConfig {
 }
 
 const defaults = {
+  env: {},
   maxSequences: 4,
   threads: 1,
   chunkTokens: 64,

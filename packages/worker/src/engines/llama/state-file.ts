@@ -7,10 +7,13 @@ import { type FileHandle, open } from "node:fs/promises";
 import type { KvPiece } from "./kv-pieces.ts";
 import { StateCutter } from "./state-cut.ts";
 import type { StateImage } from "./state-image.ts";
-import { parseState, StateFormatError, type StateLayout } from "./state-layout.ts";
+import { parseState, parseStateBytes, StateFormatError, type StateLayout } from "./state-layout.ts";
 
 /** The most bytes that one read or write moves. */
 export const maxSliceBytes = 1 << 20;
+
+/** Files up to this size are read as a whole: their many small headers cost more than their rows. */
+const smallFileBytes = 4 << 20;
 
 /** A state as it was cut: the pieces from some token on. */
 export interface CutState {
@@ -39,18 +42,45 @@ export async function cutStateFile(
 ): Promise<CutState> {
   const file = await open(path, "r");
   try {
-    const layout = await parseFile(file);
-    const cutter = new StateCutter(layout, blockSize, firstToken);
-    const slice = new Uint8Array(Math.min(maxSliceBytes, layout.fileBytes));
-    for (const range of cutter.ranges(maxSliceBytes)) {
-      const bytes = slice.subarray(0, range.length);
-      await readFully(file, bytes, range.position);
-      cutter.accept(range.position, bytes);
-    }
-    return { layout, pieces: cutter.pieces };
+    const { size } = await file.stat();
+    return size <= smallFileBytes
+      ? await cutSmallFile(file, size, blockSize, firstToken)
+      : await cutLargeFile(file, blockSize, firstToken);
   } finally {
     await file.close();
   }
+}
+
+async function cutSmallFile(
+  file: FileHandle,
+  size: number,
+  blockSize: number,
+  firstToken: number,
+): Promise<CutState> {
+  const bytes = new Uint8Array(size);
+  for (let position = 0; position < size; position += maxSliceBytes) {
+    await readFully(file, bytes.subarray(position, position + maxSliceBytes), position);
+  }
+  const layout = parseStateBytes(bytes);
+  const cutter = new StateCutter(layout, blockSize, firstToken);
+  cutter.accept(0, bytes);
+  return { layout, pieces: cutter.pieces };
+}
+
+async function cutLargeFile(
+  file: FileHandle,
+  blockSize: number,
+  firstToken: number,
+): Promise<CutState> {
+  const layout = await parseFile(file);
+  const cutter = new StateCutter(layout, blockSize, firstToken);
+  const slice = new Uint8Array(maxSliceBytes);
+  for (const range of cutter.ranges(maxSliceBytes)) {
+    const bytes = slice.subarray(0, range.length);
+    await readFully(file, bytes, range.position);
+    cutter.accept(range.position, bytes);
+  }
+  return { layout, pieces: cutter.pieces };
 }
 
 /** Writes the image to a file that must not exist yet, readable by its owner only. */

@@ -211,7 +211,6 @@ export class TinyModel {
     const engine = new TestEngine({
       installed: installedLlama,
       modelFile: this.path(1),
-      env: process.env,
       contextLength: 1024,
       maxSequences: 4,
       stateBase: this.folder,

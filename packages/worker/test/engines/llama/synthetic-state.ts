@@ -25,11 +25,17 @@ export function rowByte(group: number, token: number, b: number): number {
 }
 
 export function writeSyntheticState(state: SyntheticState): Uint8Array {
-  const words: number[] = [];
-  const u32 = (value: number): void => {
-    words.push(value & 0xff, (value >>> 8) & 0xff, (value >>> 16) & 0xff, (value >>> 24) & 0xff);
-  };
   const count = state.tokens.length;
+  const rowBytes = state.layerCount * (state.keyRowBytes + state.valueRowBytes);
+  const rotBytes = state.rotWords === undefined ? 0 : 8;
+  const headers = 24 + 16 * count + 24 * state.layerCount + rotBytes;
+  const bytes = new Uint8Array(headers + count * rowBytes + 4 * state.streamCount);
+  const view = new DataView(bytes.buffer);
+  let at = 0;
+  const u32 = (value: number): void => {
+    view.setUint32(at, value, true);
+    at += 4;
+  };
   u32(0x67677371);
   u32(3);
   u32(count);
@@ -50,14 +56,14 @@ export function writeSyntheticState(state: SyntheticState): Uint8Array {
     u32(state.layerCount);
     for (const word of state.rotWords ?? []) u32(word);
     for (let group = 0; group < 2 * state.layerCount; group++) {
-      const rowBytes = group < state.layerCount ? state.keyRowBytes : state.valueRowBytes;
+      const groupBytes = group < state.layerCount ? state.keyRowBytes : state.valueRowBytes;
       u32(1);
-      u32(rowBytes);
+      u32(groupBytes);
       u32(0);
       for (let token = 0; token < count; token++) {
-        for (let b = 0; b < rowBytes; b++) words.push(rowByte(group, token, b));
+        for (let b = 0; b < groupBytes; b++) bytes[at++] = rowByte(group, token, b);
       }
     }
   }
-  return Uint8Array.from(words);
+  return bytes;
 }
