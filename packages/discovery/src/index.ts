@@ -1,1 +1,2 @@
-export {};
+export { discovery } from "./actor.ts";
+export { type DiscoveryConfig, discoveryOptions } from "./config.ts";
