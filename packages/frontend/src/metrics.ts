@@ -59,7 +59,7 @@ export function createFrontendMetrics(metrics: Metrics, inFlight: () => number):
     ),
     framesDropped: counter(
       "baton_frontend_frames_dropped_total",
-      "Token frames that came twice or from a generation that is gone.",
+      "Token frames of a worker's generation or count that is gone.",
     ),
     cleanupsDropped: counter(
       "baton_frontend_cleanups_dropped_total",

@@ -32,6 +32,12 @@ export class TextModels {
     return promise;
   }
 
+  /** Makes a text model before it is needed, if there is none and room for one. */
+  async warmUp(model: string, checksum: string): Promise<void> {
+    if (this.#models.has(checksum) || this.#models.size >= this.#max) return;
+    await this.get(model, checksum);
+  }
+
   #start(model: string, checksum: string): Promise<TextModel> {
     const promise = this.#load(model, checksum).catch((error: unknown) => {
       if (this.#models.get(checksum) === promise) this.#models.delete(checksum);

@@ -11,7 +11,7 @@ export interface FrameIntakeDeps {
   deliver(frame: TokenFrame): void;
   /** Frames of a worker are gone for good. */
   onFramesLost(workerId: WorkerId, generation: number): void;
-  /** Counts frames that came twice or from a generation that is gone. */
+  /** Counts frames of a generation that is gone, and those that a new count left behind. */
   readonly dropped: Counter;
 }
 
@@ -40,15 +40,18 @@ export class FrameIntake {
 
   take(frame: TokenFrame): void {
     const frames = this.#framesOf(frame.workerId, frame.generation);
-    if (frames === null || frame.sequence < frames.expected) {
+    if (frames === null) {
       this.#deps.dropped.add();
-    } else if (frame.sequence === frames.expected) {
-      frames.expected += 1;
-      this.#deps.deliver(frame);
-      if (frames.held.size > 0) this.#release(frames);
-    } else {
-      this.#hold(frame.workerId, frames, frame);
+      return;
     }
+    if (frame.sequence > frames.expected) {
+      this.#hold(frame.workerId, frames, frame);
+      return;
+    }
+    if (frame.sequence < frames.expected) this.#restart(frames);
+    frames.expected = frame.sequence + 1;
+    this.#deps.deliver(frame);
+    if (frames.held.size > 0) this.#release(frames);
   }
 
   /** Asks for whatever came after the last frame: it may be that nothing tells of the gap. */
@@ -75,6 +78,15 @@ export class FrameIntake {
     const frames = { generation, expected: 0, held: new Map(), isAsking: false };
     this.#workers.set(workerId, frames);
     return frames;
+  }
+
+  /**
+   * A worker that took this Frontend for lost counts from 0 again. A mere repeat looks the same and does no harm: its
+   * tokens carry their offsets, and what came after it is fetched again.
+   */
+  #restart(frames: WorkerFrames): void {
+    this.#deps.dropped.add(frames.held.size);
+    frames.held.clear();
   }
 
   #hold(workerId: WorkerId, frames: WorkerFrames, frame: TokenFrame): void {

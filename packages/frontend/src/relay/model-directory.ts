@@ -1,6 +1,6 @@
 import type { ClusterView, ModelView } from "@baton/cluster-view";
 import { gatherWorkerSets, modelReadiness } from "@baton/kv-router";
-import type { ModelCard, ModelName, Why } from "@baton/protocol";
+import { type ModelCard, type ModelName, ServingError, type Why } from "@baton/protocol";
 import type { ServingMode } from "../request/request-sink.ts";
 
 /** One model as requests meet it. */
@@ -60,4 +60,16 @@ function describe({ model, catalog, workers }: ModelView): ServedModel {
     why: mode === undefined ? (catalog.why ?? why ?? null) : null,
     sinceMs: starts.length === 0 ? 0 : Math.min(...starts),
   };
+}
+
+const maxShown = 300;
+
+/** An unknown model, with its name and what there is. */
+export function modelNotFound(directory: Pick<ModelDirectory, "all">, name: string): ServingError {
+  const served = directory.all().map((model) => model.name);
+  const shown = name.length > maxShown ? `${name.slice(0, maxShown)}…` : name;
+  const there =
+    served.length === 0 ? "no model is served here" : `served here: ${served.join(", ")}`;
+  const problem = `the model '${shown}' does not exist; ${there}`;
+  return new ServingError("model_not_found", { param: "model", problem });
 }

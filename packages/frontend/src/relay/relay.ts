@@ -15,7 +15,7 @@ import type { RequestHandle, RequestSink } from "../request/request-sink.ts";
 import type { ServingRequest } from "../request/serving-request.ts";
 import { factHandlers, onUndeliverable } from "./handlers.ts";
 import { onBusBack, onLoadReport, onRouterLost, onWorkerLost } from "./losses.ts";
-import type { ServedModel } from "./model-directory.ts";
+import { modelNotFound, type ServedModel } from "./model-directory.ts";
 import type { RelayState } from "./relay-state.ts";
 import { RelayedRequest, type RelayHooks } from "./relayed-request.ts";
 import type { RequestPort } from "./request-port.ts";
@@ -127,12 +127,7 @@ export class Relay implements RequestPort {
   #refusal(model: ServedModel | undefined, name: string): ServingError | null {
     const { bus, directory, options, table } = this.#state;
     if (this.#isDraining) return new ServingError("draining");
-    if (model === undefined) {
-      const served = directory.all().map((one) => one.name);
-      const has = served.length === 0 ? "no model is" : `served here: ${served.join(", ")}`;
-      const problem = `the model '${name.slice(0, 300)}' does not exist; ${has}${served.length === 0 ? " served here" : ""}`;
-      return new ServingError("model_not_found", { param: "model", problem });
-    }
+    if (model === undefined) return modelNotFound(directory, name);
     if (table.live.size >= options.maxInFlight) {
       return new ServingError("overloaded", { problem: "too many requests at once" });
     }

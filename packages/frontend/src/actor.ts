@@ -1,0 +1,219 @@
+import { get } from "node:http";
+import { type ClusterView, createClusterView } from "@baton/cluster-view";
+import { createBlockHasherFromModule } from "@baton/kv-router";
+import { type ActorState, frontendFacts } from "@baton/protocol";
+import {
+  type ActorContext,
+  type ActorDefinition,
+  type ActorInstance,
+  type BusSubscription,
+  type HeartbeatFacts,
+  PeerWatch,
+} from "@baton/runtime";
+import { type FrontendConfig, frontendOptions } from "./config.ts";
+import { ApiServer, type MetricsPage } from "./http/api-server.ts";
+import { createFrontendMetrics, type FrontendMetrics } from "./metrics.ts";
+import { fetchArtifact } from "./prepare/artifact-source.ts";
+import { loadTextModel } from "./prepare/load-text-model.ts";
+import { createPrepareRequest } from "./prepare/prepare-request.ts";
+import { TextModels } from "./prepare/text-models.ts";
+import { createRelay } from "./relay/create-relay.ts";
+import { ModelDirectory } from "./relay/model-directory.ts";
+import type { Relay } from "./relay/relay.ts";
+import type { RequestPort } from "./relay/request-port.ts";
+import { RequestTable } from "./relay/request-table.ts";
+import type { RequestSink } from "./request/request-sink.ts";
+import type { ServingRequest } from "./request/serving-request.ts";
+
+/** Bytes of a message beside the work: head, hashes of the prompt's blocks, ticket. */
+const messageOverheadBytes = 64 * 1024;
+
+/** A Frontend without HTTP: what a simulator drives. */
+export interface FrontendCore extends ActorInstance, RequestPort {}
+
+/** The Frontend: the OpenAI API, and one state machine per request. */
+export const frontend: ActorDefinition<FrontendConfig> = {
+  role: "frontend",
+  options: frontendOptions,
+  create: (context, config) => new FrontendActor(context, config),
+};
+
+/** Makes a Frontend that takes its requests from `submit` and opens no port. */
+export function createFrontendCore(context: ActorContext, config: FrontendConfig): FrontendCore {
+  return new FrontendRelay(context, config);
+}
+
+/** Everything below HTTP. */
+class FrontendRelay implements FrontendCore {
+  readonly directory: ModelDirectory;
+  readonly metrics: FrontendMetrics;
+  readonly #context: ActorContext;
+  readonly #view: ClusterView;
+  readonly #relay: Relay;
+  readonly #textModels: TextModels;
+  readonly #routers: PeerWatch;
+  readonly #subscriptions: BusSubscription[] = [];
+
+  constructor(context: ActorContext, config: FrontendConfig) {
+    const { bus, clock, random, subjects, log } = context;
+    this.#context = context;
+    this.#view = createClusterView(context, { follow: { loads: true } });
+    this.directory = new ModelDirectory(this.#view);
+    const table = new RequestTable(context.id, context.generation);
+    this.metrics = createFrontendMetrics(context.metrics, () => table.live.size);
+    const source = { bus, subjects, random, log, view: this.#view };
+    this.#textModels = new TextModels(config.maxTokenizers, async (model, checksum) => {
+      const bytes = await fetchArtifact(source, model, checksum, config.artifactTimeoutMs);
+      return loadTextModel(clock, bytes);
+    });
+    const prepare = createPrepareRequest({
+      textModels: this.#textModels,
+      hasher: createBlockHasherFromModule(),
+      random,
+      maxWorkBytes: () => bus.maxMessageBytes - messageOverheadBytes,
+    });
+    this.#relay = createRelay(context, relayOptions(config), {
+      view: this.#view,
+      directory: this.directory,
+      table,
+      metrics: this.metrics,
+      prepare,
+    });
+    this.#routers = new PeerWatch(
+      context,
+      { roles: ["prefill-router", "decode-router"] },
+      { onLost: ({ heartbeat }) => this.#relay.routerLost(heartbeat.id as ActorContext["id"]) },
+    );
+  }
+
+  async start(): Promise<void> {
+    const { bus, id, subjects } = this.#context;
+    for (const fact of frontendFacts) {
+      const subject = subjects.toFrontendAll(fact, id);
+      this.#subscriptions.push(
+        bus.subscribe(subject, ({ payload }) => this.#relay.hear(fact, payload)),
+      );
+    }
+    this.#subscriptions.push(
+      bus.onUndeliverable((key) => this.#relay.undeliverable(key)),
+      bus.onState((state) => this.#relay.busChanged(state)),
+    );
+    this.#view.onChange(() => this.#changed());
+    this.#view.onWorkerLost((worker, why) => this.#relay.workerLost(worker, why));
+    this.#view.onLoad((report) => this.#relay.loadReported(report));
+    this.#routers.start();
+    this.#relay.start();
+    await this.#view.start();
+    this.#changed();
+  }
+
+  submit(request: ServingRequest, sink: RequestSink) {
+    return this.#relay.submit(request, sink);
+  }
+
+  drain(): Promise<void> {
+    return this.#relay.drain();
+  }
+
+  async stop(): Promise<void> {
+    this.#relay.stop();
+    this.#routers.stop();
+    this.#view.stop();
+    for (const subscription of this.#subscriptions.splice(0)) subscription.unsubscribe();
+  }
+
+  #changed(): void {
+    this.directory.changed();
+    this.#context.setSynced(this.#view.synced, "no complete catalog yet");
+    for (const { name, card } of this.directory.all()) {
+      if (card !== null) this.#warmUp(name, card.tokenizerChecksum);
+    }
+  }
+
+  /** Loads a model's tokenizer before the first request asks for it. */
+  #warmUp(model: string, checksum: string): void {
+    this.#textModels.warmUp(model, checksum).catch((error: unknown) => {
+      // The first request tries again, and tells its client.
+      this.#context.log.warn({ err: error, model }, "tokenizer not loaded");
+    });
+  }
+}
+
+class FrontendActor implements ActorInstance {
+  readonly #core: FrontendRelay;
+  readonly #api: ApiServer;
+  #state: ActorState = "starting";
+
+  constructor(context: ActorContext, config: FrontendConfig) {
+    this.#core = new FrontendRelay(context, config);
+    this.#api = new ApiServer(config, {
+      port: this.#core,
+      directory: this.#core.directory,
+      clock: context.clock,
+      random: context.random,
+      log: context.log,
+      requests: this.#core.metrics.requests,
+      clientsCut: this.#core.metrics.clientsCut,
+      metricsPage: metricsPageOf(context.identity.admin),
+      whyNotServing: () => (this.#state === "ready" ? null : this.#state),
+    });
+  }
+
+  async start(): Promise<void> {
+    await this.#core.start();
+    await this.#api.start();
+  }
+
+  onState(state: ActorState): void {
+    this.#state = state;
+  }
+
+  heartbeat(): HeartbeatFacts {
+    const { url } = this.#api;
+    return url === null ? {} : { api: url };
+  }
+
+  drain(): Promise<void> {
+    return this.#core.drain();
+  }
+
+  async stop(): Promise<void> {
+    await this.#core.stop();
+    await this.#api.stop();
+  }
+}
+
+/** The admin port holds the process's figures; the API port shows the same page. */
+function metricsPageOf(admin: string | null): MetricsPage | null {
+  if (admin === null) return null;
+  return {
+    contentType: "text/plain; version=0.0.4; charset=utf-8",
+    text: () =>
+      new Promise((resolve, reject) => {
+        get(`${admin}/metrics`, (response) => {
+          let text = "";
+          response.setEncoding("utf8");
+          response.on("data", (piece: string) => {
+            text += piece;
+          });
+          response.on("end", () => resolve(text));
+        }).on("error", reject);
+      }),
+  };
+}
+
+function relayOptions(config: FrontendConfig) {
+  return {
+    ...config,
+    deadlines: {
+      preparing: config.preparingMs,
+      "prefill.queued": config.prefillQueuedMs,
+      "prefill.running": config.prefillRunningMs,
+      "decode.routing": config.decodeRoutingMs,
+      handoff: config.handoffMs,
+      "decode.queued": config.decodeQueuedMs,
+      "decode.running": config.decodeRunningMs,
+      "decode.streaming": config.tokenGapMs,
+    },
+  } as const;
+}

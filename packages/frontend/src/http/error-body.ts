@@ -1,0 +1,65 @@
+import { type ErrorCode, errorRules, type RequestState, ServingError } from "@baton/protocol";
+
+/** An error as HTTP sends it. */
+export interface ErrorAnswer {
+  readonly status: number;
+  readonly headers: Readonly<Record<string, string>>;
+  /** JSON. */
+  readonly body: string;
+}
+
+/** Who asked, where it ended, and how overload is said. */
+export interface ErrorFrame {
+  readonly requestId: string;
+  readonly stage: RequestState;
+  readonly overloadStatus: number;
+}
+
+/** Seconds that a client waits before it asks again. */
+const retryAfterSeconds = "1";
+const waitingStatuses: ReadonlySet<number> = new Set([429, 503, 529]);
+
+/** The OpenAI error body with `stage` and `request_id`, its status and its headers. */
+export function errorAnswer(error: ServingError, frame: ErrorFrame): ErrorAnswer {
+  const rule = errorRules[error.code];
+  const status = error.code === "overloaded" ? frame.overloadStatus : rule.status;
+  const waits = rule.retryable && (waitingStatuses.has(rule.status) || status === 429);
+  return {
+    status,
+    headers: {
+      "content-type": "application/json; charset=utf-8",
+      ...(waits ? { "retry-after": retryAfterSeconds } : {}),
+    },
+    body: JSON.stringify({ error: errorObject(error, frame.stage, frame.requestId) }),
+  };
+}
+
+/** The `error` object, for a body or for an event in a stream. */
+export function errorObject(error: ServingError, stage: RequestState, requestId: string) {
+  const { param, why } = error.details;
+  return {
+    message: messageOf(error),
+    type: errorRules[error.code].type,
+    param: param ?? null,
+    code: error.code,
+    stage,
+    request_id: requestId,
+    ...(typeof why === "string" && isWhy(error.code)
+      ? { why: { code: why, text: error.message } }
+      : {}),
+  };
+}
+
+function isWhy(code: ErrorCode): boolean {
+  return code === "not_ready" || code === "prefill_activating";
+}
+
+/** What went wrong inside is for the log: a client learns that it was our fault. */
+function messageOf(error: ServingError): string {
+  return error.code === "internal" ? errorRules.internal.meaning : error.message;
+}
+
+/** The error of a request that HTTP itself refuses. */
+export function refusal(code: ErrorCode, problem: string): ServingError {
+  return new ServingError(code, { problem });
+}

@@ -1,0 +1,82 @@
+import { ServingError } from "@baton/protocol";
+
+/** Says whether a value asks for what is the case anyway. */
+type IsNeutral = (value: unknown) => boolean;
+
+const never: IsNeutral = () => false;
+const is =
+  (...neutral: readonly unknown[]): IsNeutral =>
+  (value) =>
+    neutral.includes(value);
+const isEmpty: IsNeutral = (value) =>
+  (Array.isArray(value) && value.length === 0) ||
+  (typeof value === "object" && value !== null && Object.keys(value).length === 0);
+
+/** Fields that would change the answer and are not served: ignoring one would be a wrong answer. */
+const unservedFields: Readonly<Record<string, IsNeutral>> = {
+  tools: isEmpty,
+  tool_choice: is("none", "auto"),
+  functions: isEmpty,
+  function_call: is("none", "auto"),
+  response_format: (value) =>
+    typeof value === "object" && value !== null && "type" in value && value.type === "text",
+  modalities: (value) => Array.isArray(value) && value.every((one) => one === "text"),
+  audio: never,
+  prediction: never,
+  web_search_options: never,
+  reasoning_effort: never,
+  reasoning: never,
+  verbosity: never,
+  guided_json: never,
+  guided_regex: never,
+  guided_choice: never,
+  guided_grammar: never,
+  structured_outputs: never,
+  grammar: never,
+  suffix: is(""),
+  echo: is(false),
+  best_of: is(1),
+  use_beam_search: is(false),
+  length_penalty: is(1),
+  prompt_logprobs: is(false),
+  include_stop_str_in_output: is(false),
+  skip_special_tokens: is(true),
+  spaces_between_special_tokens: is(true),
+  add_generation_prompt: is(true),
+  add_special_tokens: is(false, true),
+  continue_final_message: is(false),
+  chat_template: never,
+  chat_template_kwargs: isEmpty,
+  documents: isEmpty,
+  mm_processor_kwargs: isEmpty,
+  logits_processors: isEmpty,
+  truncate_prompt_tokens: never,
+  allowed_token_ids: isEmpty,
+  bad_words: isEmpty,
+  typical_p: is(1),
+  cache_salt: is(""),
+  lora: never,
+  nvext: isEmpty,
+};
+
+/** Fields that carry a handoff between our own actors: nobody else may set them. */
+const handoffFields: ReadonlySet<string> = new Set([
+  "kv_transfer_params",
+  "disaggregated_params",
+  "kv_handoff",
+  "handoff",
+]);
+
+/** Throws `unsupported` or `invalid_request` for the first field that is not to be set. */
+export function refuseUnservedFields(body: Readonly<Record<string, unknown>>): void {
+  for (const [field, value] of Object.entries(body)) {
+    if (handoffFields.has(field) || field.startsWith("bootstrap_")) {
+      const problem = `${field} is set between the workers and not by clients`;
+      throw new ServingError("invalid_request", { param: field, problem });
+    }
+    const isNeutral = Object.hasOwn(unservedFields, field) ? unservedFields[field] : undefined;
+    if (isNeutral === undefined || value === null || isNeutral(value)) continue;
+    const problem = `${field} is not supported here`;
+    throw new ServingError("unsupported", { param: field, problem });
+  }
+}
