@@ -28,9 +28,16 @@ export function findNatsServer(path: string): string | null {
 
 /**
  * Ends the server when the pipe to this process closes: a server of its own would outlive a killed parent. `$0` is the
- * server, `$@` its options.
+ * server, `$@` its options; the pipe is kept at 3, since a background job's own input is empty.
  */
-const guard = `"$0" "$@" & child=$!; trap 'kill $child' TERM INT; cat >/dev/null; kill $child 2>/dev/null; wait $child`;
+const guard = [
+  "exec 3<&0",
+  '"$0" "$@" 3<&- & child=$!',
+  "(cat <&3 >/dev/null; kill $child 2>/dev/null) & watcher=$!",
+  "exec 3<&-",
+  "wait $child; code=$?",
+  "kill $watcher 2>/dev/null; exit $code",
+].join("\n");
 
 const startTimeoutMs = 10_000;
 

@@ -1,0 +1,76 @@
+import { describe, expect, it } from "vitest";
+import { planCluster, workerCounts } from "../../src/up/plan.ts";
+
+const input = {
+  prefill: 2,
+  decode: 1,
+  aggregated: 1,
+  decodeOnly: true,
+  routerMode: "random",
+  port: 8_000,
+  host: "127.0.0.1",
+  maxBodyBytes: 1_024,
+  workerFlags: { engine: "mock", "model-name": "m" },
+  tag: "t1",
+};
+
+describe("planCluster", () => {
+  it("plans one of each actor and the workers asked for, the Frontend last", () => {
+    expect(planCluster(input).map(({ role, id }) => `${role} ${id}`)).toEqual([
+      "discovery discovery-t1",
+      "kv-event-aggregator kv-event-aggregator-t1",
+      "prefill-router prefill-router-t1",
+      "decode-router decode-router-t1",
+      "worker prefill-0-t1",
+      "worker prefill-1-t1",
+      "worker decode-0-t1",
+      "worker aggregated-0-t1",
+      "frontend frontend-t1",
+    ]);
+  });
+
+  it("gives every worker the engine's flags and its type, and only decode workers decode-only", () => {
+    const flags = planCluster(input)
+      .filter(({ role }) => role === "worker")
+      .map((actor) => actor.flags);
+
+    expect(
+      flags.map((given) => [given.engine, given["worker-type"], given["decode-only"]]),
+    ).toEqual([
+      ["mock", "prefill", undefined],
+      ["mock", "prefill", undefined],
+      ["mock", "decode", true],
+      ["mock", "aggregated", undefined],
+    ]);
+  });
+
+  it("gives the routers their mode and the Frontend its address and limit", () => {
+    const byRole = new Map(planCluster(input).map((actor) => [actor.role, actor.flags]));
+
+    expect(byRole.get("prefill-router")).toEqual({ "router-mode": "random" });
+    expect(byRole.get("decode-router")).toEqual({ "router-mode": "random" });
+    expect(byRole.get("frontend")).toEqual({
+      port: "8000",
+      host: "127.0.0.1",
+      "max-body-bytes": "1024",
+    });
+  });
+});
+
+describe("workerCounts", () => {
+  it.each([
+    [{}, { prefill: 1, decode: 1, aggregated: 0 }],
+    [{ aggregated: 2 }, { prefill: 0, decode: 0, aggregated: 2 }],
+    [
+      { aggregated: 1, decode: 1 },
+      { prefill: 1, decode: 1, aggregated: 1 },
+    ],
+    [{ prefill: 0 }, { prefill: 0, decode: 1, aggregated: 0 }],
+    [
+      { prefill: 3, decode: 2 },
+      { prefill: 3, decode: 2, aggregated: 0 },
+    ],
+  ])("makes of %j the counts %j", (asked, counts) => {
+    expect(workerCounts(asked)).toEqual(counts);
+  });
+});
