@@ -1,0 +1,69 @@
+import type { RequestPort } from "../../src/relay/request-port.ts";
+import type {
+  OutputDelta,
+  RequestHandle,
+  RequestSink,
+  RequestSummary,
+} from "../../src/request/request-sink.ts";
+import type { ServingRequest } from "../../src/request/serving-request.ts";
+
+/** A request port that keeps what it is given, for the test to answer. */
+export class FakePort implements RequestPort {
+  readonly requests: ServingRequest[] = [];
+  readonly sinks: RequestSink[] = [];
+  cancelled = 0;
+  /** Answers at once, if the test sets it. */
+  onSubmit: (sink: RequestSink, request: ServingRequest) => void = () => undefined;
+  readonly #waiting: (() => void)[] = [];
+
+  submit(request: ServingRequest, sink: RequestSink): RequestHandle {
+    this.requests.push(request);
+    let isOver = false;
+    const guarded: RequestSink = {
+      output: (deltas) => sink.output(deltas),
+      ended: (end) => {
+        isOver = true;
+        sink.ended(end);
+      },
+    };
+    this.sinks.push(guarded);
+    for (const wake of this.#waiting.splice(0)) wake();
+    this.onSubmit(guarded, request);
+    return {
+      cancel: () => {
+        if (isOver) return;
+        isOver = true;
+        this.cancelled += 1;
+        for (const wake of this.#waiting.splice(0)) wake();
+        sink.ended({ kind: "cancelled", summary, stage: "decode.streaming" });
+      },
+    };
+  }
+
+  /** Resolves when the condition holds, looked at after each request and each cancel. */
+  async until(condition: () => boolean): Promise<void> {
+    while (!condition()) await new Promise<void>((resolve) => this.#waiting.push(resolve));
+  }
+}
+
+export const summary: RequestSummary = {
+  mode: "disaggregated",
+  prefillWorker: "p1" as RequestSummary["prefillWorker"],
+  decodeWorker: "d1" as RequestSummary["decodeWorker"],
+  promptTokens: 7,
+  cachedTokens: 4,
+  outputTokens: 2,
+  timingMs: { received: 0, preparing: 1.5 },
+};
+
+/** New text of the first choice. */
+export function deltaOf(text: string, changes: Partial<OutputDelta> = {}): OutputDelta {
+  return { choice: 0, text, logprobs: null, finishReason: null, ...changes };
+}
+
+/** Answers with two pieces of text. */
+export function answerHello(sink: RequestSink): void {
+  sink.output([deltaOf("Hel")]);
+  sink.output([deltaOf("lo", { finishReason: "stop" })]);
+  sink.ended({ kind: "completed", summary });
+}
