@@ -12,6 +12,7 @@ import { RealClock, SystemRandom, silentLogger } from "@baton/runtime";
 import type { EngineJob, KvPart, PrefillResult } from "../src/engine.ts";
 import { findLlamaEngine, LlamaEngine } from "../src/engines/llama/index.ts";
 
+const clock = new RealClock();
 const hasher = createBlockHasherFromModule();
 let lastJob = 0;
 
@@ -45,7 +46,9 @@ function makeJob(length: number, maxTokens: number): EngineJob {
 /** An engine, and when it said what. */
 class Probe {
   readonly engine: LlamaEngine;
+  /** When steps ended in which a watched request took part. */
   readonly stepTimes: number[] = [];
+  readonly watched = new Set<string>();
   lastKvEventMs = 0;
   #onPrefilled: (result: PrefillResult) => void = () => {};
   readonly #onOutput = new Map<string, (isLast: boolean) => void>();
@@ -57,7 +60,9 @@ class Probe {
   async start(): Promise<void> {
     await this.engine.start({
       onStep: (outputs) => {
-        this.stepTimes.push(nowMs());
+        if (outputs.some(({ requestId: id }) => this.watched.has(id))) {
+          this.stepTimes.push(nowMs());
+        }
         for (const output of outputs) {
           this.#onOutput.get(output.requestId)?.(output.finish !== null);
         }
@@ -140,17 +145,31 @@ async function measureWait(prefill: Probe, decode: Probe, tokens: number): Promi
   await Promise.all(
     others.map((other) => decode.output(other, "first", () => decode.engine.generate(other))),
   );
-  decode.stepTimes.length = 0;
+  for (const { requestId: id } of others) decode.watched.add(id);
+  await stepsOf(decode, stepsAround);
+  const before = gapsOf(decode);
   await importKv(decode, job, result);
-  const gaps = decode.stepTimes.slice(1).map((at, index) => at - (decode.stepTimes[index] ?? at));
-  const sorted = gaps.toSorted((a, b) => a - b);
-  const median = sorted[Math.floor(sorted.length / 2)] ?? 0;
+  await stepsOf(decode, decode.stepTimes.length + 2);
+  const during = gapsOf(decode).slice(before.length);
+  const usual = before.toSorted((a, b) => a - b)[Math.floor(before.length / 2)] ?? 0;
   stdout.write(
     `${tokens} tokens imported beside 3 sequences: longest wait for a step ` +
-      `${Math.max(...gaps).toFixed(1)} ms, median ${median.toFixed(1)} ms of ${gaps.length}\n`,
+      `${Math.max(...during).toFixed(1)} ms, usually ${usual.toFixed(1)} ms\n`,
   );
   prefill.engine.release(job.requestId);
   for (const { requestId: id } of others) decode.engine.abort(id);
+  decode.watched.clear();
+  decode.stepTimes.length = 0;
+}
+
+const stepsAround = 20;
+
+async function stepsOf(probe: Probe, count: number): Promise<void> {
+  while (probe.stepTimes.length < count) await clock.sleep(1);
+}
+
+function gapsOf({ stepTimes }: Probe): number[] {
+  return stepTimes.slice(1).map((at, index) => at - (stepTimes[index] ?? at));
 }
 
 const [, , modelFile, ...counts] = argv;
@@ -160,7 +179,7 @@ if (modelFile === undefined || installed === undefined) {
     "usage: measure-llama-handoff.ts MODEL [TOKENS…] (the llama engine must be installed)\n",
   );
 } else {
-  const deps = { clock: new RealClock(), random: new SystemRandom(), log: silentLogger() };
+  const deps = { clock, random: new SystemRandom(), log: silentLogger() };
   const config = { installed, modelFile, env, contextLength: 4352, kvMemoryBytes: 2 ** 31 };
   const prefill = new Probe(new LlamaEngine(config, deps));
   const decode = new Probe(new LlamaEngine(config, deps));
