@@ -11,14 +11,14 @@ export interface RouterSettings extends DeskLimits {
 
 const routerMode = z
   .string()
+  .default("least-loaded")
+  .describe(`How a worker is chosen among those that may: ${builtRouterModes.join(", ")}.`)
   .transform((name, context): BuiltRouterMode => {
     const parsed = parseRouterMode(name);
     if (parsed.kind === "built") return parsed.mode;
     context.addIssue({ code: "custom", message: parsed.text });
     return z.NEVER;
-  })
-  .default("least-loaded")
-  .describe(`How a worker is chosen among those that may: ${builtRouterModes.join(", ")}.`);
+  });
 
 /** The options of a router, of either role. */
 export function routerOptions(role: RouterRole): OptionSet<RouterSettings> {
