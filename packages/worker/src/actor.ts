@@ -51,7 +51,7 @@ export function createWorker(parts: WorkerParts): ActorDefinition<WorkerConfig> 
 
 /** The worker of a production process. */
 export const worker: ActorDefinition<WorkerConfig> = createWorker({
-  engines: builtInEngines(),
+  engines: builtInEngines,
   createMover: tcpMover,
 });
 

@@ -8,18 +8,11 @@ export type EngineFactory = (config: WorkerConfig, deps: EngineDeps) => Engine |
 /** The engines of a process by name. Each is loaded when it is asked for. */
 export type EngineRegistry = Readonly<Record<string, () => Promise<EngineFactory>>>;
 
-/** The engines that come with Baton. `env` is for child processes of engines. */
-export function builtInEngines(
-  env: Readonly<Record<string, string | undefined>> = {},
-): EngineRegistry {
-  return {
-    mock: async () => (await import("./engines/mock/index.ts")).createMockEngine,
-    llama: async () => {
-      const { createLlamaEngine } = await import("./engines/llama-factory.ts");
-      return (config, deps) => createLlamaEngine(config, deps, env);
-    },
-  };
-}
+/** The engines that come with Baton. */
+export const builtInEngines: EngineRegistry = {
+  mock: async () => (await import("./engines/mock/index.ts")).createMockEngine,
+  llama: async () => (await import("./engines/llama/index.ts")).createLlamaEngine,
+};
 
 /** Loads and makes an engine. Rejects with `config_invalid`, naming the known ones, if there is none of that name. */
 export async function createEngine(
