@@ -1,1 +1,2 @@
-export {};
+export { kvEventAggregator } from "./actor.ts";
+export { type KvEventAggregatorConfig, kvEventAggregatorOptions } from "./config.ts";

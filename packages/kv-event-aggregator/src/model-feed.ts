@@ -1,21 +1,19 @@
-import { KvFeed, type ModelName } from "@baton/protocol";
+import { KvFeed } from "@baton/protocol";
 import type { SourceEntry } from "./source/source-table.ts";
 
 /** What a feed is given. */
 export interface ModelFeedDeps {
   readonly epoch: number;
   /** Sends bytes to whoever follows the model. False if the bus does not take them. */
-  publish(model: ModelName, bytes: Uint8Array): boolean;
+  publish(bytes: Uint8Array): boolean;
 }
 
 /** One model's ordered feed: numbers what is on it, without gaps. */
 export class ModelFeed {
-  readonly #model: ModelName;
   readonly #deps: ModelFeedDeps;
   #feedSequence = 0;
 
-  constructor(model: ModelName, deps: ModelFeedDeps) {
-    this.#model = model;
+  constructor(deps: ModelFeedDeps) {
     this.#deps = deps;
   }
 
@@ -28,7 +26,7 @@ export class ModelFeed {
   emit(entry: SourceEntry): boolean {
     const feedSequence = this.#feedSequence + 1;
     const bytes = KvFeed.encode({ epoch: this.#deps.epoch, feedSequence, ...entry });
-    if (!this.#deps.publish(this.#model, bytes)) return false;
+    if (!this.#deps.publish(bytes)) return false;
     this.#feedSequence = feedSequence;
     return true;
   }

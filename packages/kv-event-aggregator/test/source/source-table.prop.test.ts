@@ -66,11 +66,11 @@ class World {
   #asks: { ask: SourceAsk; done: (answer: KvHistory | null) => void }[] = [];
 
   constructor() {
-    const publish = (_model: string, bytes: Uint8Array) => {
+    const publish = (bytes: Uint8Array) => {
       if (this.isUp) this.reader.read(bytes);
       return this.isUp;
     };
-    const feed = new ModelFeed(model, { epoch: 1, publish });
+    const feed = new ModelFeed({ epoch: 1, publish });
     this.table = new SourceTable(
       {
         attempts: 2,

@@ -1,0 +1,202 @@
+import { createClusterView, ElderWatch } from "@baton/cluster-view";
+import { type ModelName, modelName, type WorkerId } from "@baton/protocol";
+import {
+  type ActorContext,
+  type ActorDefinition,
+  type ActorInstance,
+  type BusSubscription,
+  type HeartbeatFacts,
+  PeerWatch,
+  type Timer,
+} from "@baton/runtime";
+import { type KvEventAggregatorConfig, kvEventAggregatorOptions } from "./config.ts";
+import { getKvSnapshot, listed, relayBatch, workerLost } from "./handlers.ts";
+import { HistoryClient } from "./history-client.ts";
+import { aggregatorMetrics } from "./metrics.ts";
+import { ModelFeed } from "./model-feed.ts";
+import { makeTableCounts, type SourceEntry, SourceTable } from "./source/source-table.ts";
+import type { AggregatorState } from "./state.ts";
+
+/** The KvEventAggregator: one ordered feed of the KV events of a model's workers. */
+export const kvEventAggregator: ActorDefinition<KvEventAggregatorConfig> = {
+  role: "kv-event-aggregator",
+  options: kvEventAggregatorOptions,
+  create: (context, config) => new KvEventAggregatorActor(context, config),
+};
+
+const maxBackoffMs = 5_000;
+
+class KvEventAggregatorActor implements ActorInstance {
+  readonly #context: ActorContext;
+  readonly #config: KvEventAggregatorConfig;
+  readonly #state: AggregatorState;
+  readonly #peers: PeerWatch;
+  readonly #feeds = new Map<ModelName, ModelFeed>();
+  readonly #subscriptions: BusSubscription[] = [];
+  readonly #detach: (() => void)[] = [];
+  #counts: Timer | null = null;
+  #spoke = true;
+
+  constructor(context: ActorContext, config: KvEventAggregatorConfig) {
+    this.#context = context;
+    this.#config = config;
+    const elders = new ElderWatch(context);
+    const view = createClusterView(context, { follow: { loads: false } });
+    const client = new HistoryClient({
+      bus: context.bus,
+      subjects: context.subjects,
+      timeoutMs: config.recoveryTimeoutMs,
+      concurrency: config.recoveryConcurrency,
+      maxWaiting: config.maxSources,
+    });
+    const counts = makeTableCounts();
+    const table = this.#makeTable(counts, (id) => view.worker(id), client);
+    const metrics = aggregatorMetrics(context.metrics, counts, () => table);
+    const feed = (model: ModelName) => this.#feed(model);
+    this.#state = {
+      context,
+      config,
+      view,
+      table,
+      client,
+      metrics,
+      elders,
+      feed,
+      snapshots: 0,
+    };
+    this.#peers = new PeerWatch(
+      context,
+      { roles: ["kv-event-aggregator"] },
+      {
+        onAlive: ({ heartbeat }) => {
+          // One that gathers less than this one cannot stand in for it.
+          const { model } = heartbeat;
+          elders.alive(heartbeat, model === null || model === config.model);
+          this.#eldersChanged();
+        },
+        onLost: ({ heartbeat }) => {
+          elders.lost(heartbeat);
+          this.#eldersChanged();
+        },
+      },
+    );
+  }
+
+  async start(): Promise<void> {
+    const { bus, clock, heartbeatMs, subjects } = this.#context;
+    const state = this.#state;
+    const model = this.#config.model === undefined ? "*" : modelName(this.#config.model);
+    this.#detach.push(
+      state.view.onChange(() => this.#viewChanged()),
+      state.view.onWorkerLost((worker, why) => workerLost(state, worker, why)),
+    );
+    this.#subscriptions.push(
+      bus.subscribe(subjects.kvChangedAll(model), (message) => relayBatch(state, message)),
+      bus.subscribe(subjects.getKvSnapshot(model), (message) => getKvSnapshot(state, message)),
+      bus.onState((next) => {
+        if (next === "connected") state.table.busRestored();
+      }),
+    );
+    this.#counts = clock.setRepeating(heartbeatMs, () => state.metrics.syncCounts());
+    this.#context.setSynced(false, "no complete catalog yet");
+    this.#peers.start();
+    await state.view.start();
+  }
+
+  heartbeat(): HeartbeatFacts {
+    return { model: this.#config.model === undefined ? null : modelName(this.#config.model) };
+  }
+
+  /** A feed has no end of its own: whoever follows it sees this epoch stop. */
+  drain(): Promise<void> {
+    return Promise.resolve();
+  }
+
+  stop(): Promise<void> {
+    const { metrics, table, view } = this.#state;
+    this.#counts?.cancel();
+    this.#peers.stop();
+    for (const detach of this.#detach.splice(0)) detach();
+    for (const subscription of this.#subscriptions.splice(0)) subscription.unsubscribe();
+    view.stop();
+    table.clear();
+    metrics.syncCounts();
+    return Promise.resolve();
+  }
+
+  #makeTable(
+    counts: ReturnType<typeof makeTableCounts>,
+    workerOf: (id: WorkerId) => Parameters<typeof listed>[0] | undefined,
+    client: HistoryClient,
+  ): SourceTable {
+    const { bufferedBatches, lostHoldMs, maxSources, recoveryAttempts, recoveryBackoffMs } =
+      this.#config;
+    return new SourceTable(
+      {
+        attempts: recoveryAttempts,
+        firstBackoffMs: recoveryBackoffMs,
+        maxBackoffMs: Math.max(maxBackoffMs, recoveryBackoffMs),
+        bufferedBatches,
+        lostHoldMs,
+        maxSources,
+      },
+      {
+        clock: this.#context.clock,
+        counts,
+        lookUp: (id) => {
+          const worker = workerOf(id);
+          return worker === undefined ? undefined : listed(worker);
+        },
+        emit: (model, entry) => this.#emit(model, entry),
+        ask: (ask, done) => {
+          client.ask(ask).then(done, () => done(null)); // the source counts it and asks again
+        },
+      },
+    );
+  }
+
+  #emit(model: ModelName, entry: SourceEntry): boolean {
+    const isSent = this.#feed(model).emit(entry);
+    if (isSent) this.#state.metrics.entries.add(1, { kind: entry.kind });
+    return isSent;
+  }
+
+  #feed(model: ModelName): ModelFeed {
+    const known = this.#feeds.get(model);
+    if (known !== undefined) return known;
+    const { bus, generation, log, subjects } = this.#context;
+    const subject = subjects.kvFeed(model);
+    const feed = new ModelFeed({
+      epoch: generation,
+      publish: (bytes) => {
+        try {
+          bus.publish(subject, bytes);
+          return true;
+        } catch (error) {
+          log.debug({ err: error, model }, "feed entry not published"); // its source keeps it
+          return false;
+        }
+      },
+    });
+    this.#feeds.set(model, feed);
+    return feed;
+  }
+
+  #viewChanged(): void {
+    const { elders, table, view } = this.#state;
+    this.#context.setSynced(view.synced, "no complete catalog yet");
+    if (elders.speaks) table.workersChanged();
+  }
+
+  /** Two aggregators of one model would put everything on its feed twice: the one that has run longest speaks. */
+  #eldersChanged(): void {
+    const { elders, table } = this.#state;
+    if (elders.speaks === this.#spoke) return;
+    this.#spoke = elders.speaks;
+    if (elders.speaks) this.#context.log.info("speaks for its models");
+    else {
+      this.#context.log.warn({ elders: elders.elders }, "another aggregator speaks");
+      table.clear();
+    }
+  }
+}

@@ -1,0 +1,73 @@
+import type { Counter, Metrics } from "@baton/runtime";
+import { makeTableCounts, type SourceTable, type TableCounts } from "./source/source-table.ts";
+
+/** The figures of a KvEventAggregator. */
+export interface AggregatorMetrics {
+  readonly undecodable: Counter;
+  readonly entries: Counter;
+  readonly snapshots: Counter;
+  /** Adds what the sources have counted since the last call. */
+  syncCounts(): void;
+}
+
+const prefix = "baton_kv_event_aggregator";
+
+/** What became of batches that were not relayed as they came, and of recoveries. */
+const troubles: Readonly<Record<keyof TableCounts, string>> = {
+  repeats: "repeated",
+  gaps: "gap_found",
+  recovered: "gap_recovered",
+  failedAsks: "ask_failed",
+  holes: "batch_missing",
+  overflows: "buffer_overflow",
+  fenced: "old_generation",
+  unlisted: "worker_unlisted",
+  refused: "too_many_sources",
+  gone: "generation_gone",
+};
+
+/** Declares the figures of a KvEventAggregator. */
+export function aggregatorMetrics(
+  metrics: Metrics,
+  counts: TableCounts,
+  table: () => SourceTable,
+): AggregatorMetrics {
+  const events = metrics.counter(
+    `${prefix}_source_events_total`,
+    "What happened to sources and their batches, beside batches relayed in order.",
+    ["event"],
+  );
+  metrics.gauge(`${prefix}_sources`, "Ranks that are followed.", () => table().size);
+  metrics.gauge(
+    `${prefix}_batches_buffered`,
+    "Batches that wait for a recovery.",
+    () => table().buffered,
+  );
+  metrics.gauge(
+    `${prefix}_recoveries_in_flight`,
+    "Ranks whose worker is being asked.",
+    () => table().recovering,
+  );
+  const seen = makeTableCounts();
+  return {
+    undecodable: metrics.counter(
+      `${prefix}_undecodable_total`,
+      "Messages that could not be decoded.",
+    ),
+    entries: metrics.counter(`${prefix}_feed_entries_total`, "Entries of feeds, by kind.", [
+      "kind",
+    ]),
+    snapshots: metrics.counter(
+      `${prefix}_snapshots_total`,
+      "Snapshots: complete, partial (the rest comes on the feed), or refused.",
+      ["outcome"],
+    ),
+    syncCounts: () => {
+      for (const key of Object.keys(troubles) as (keyof TableCounts)[]) {
+        const amount = counts[key] - seen[key];
+        if (amount > 0) events.add(amount, { event: troubles[key] });
+        seen[key] = counts[key];
+      }
+    },
+  };
+}

@@ -1,0 +1,233 @@
+import { KvFeed, KvSnapshot } from "@baton/protocol";
+import { type MemoryCluster, memoryCluster } from "@baton/testing";
+import { describe, expect, it } from "vitest";
+import { kvEventAggregator } from "../src/actor.ts";
+import type { KvEventAggregatorConfig } from "../src/config.ts";
+import { FakeDiscovery, FakeWorker, followFeed } from "./support/fake-cluster.ts";
+import { model } from "./support/kv-world.ts";
+
+const config: KvEventAggregatorConfig = {
+  bufferedBatches: 1_024,
+  recoveryAttempts: 8,
+  recoveryBackoffMs: 200,
+  recoveryTimeoutMs: 1_000,
+  recoveryConcurrency: 16,
+  lostHoldMs: 5_000,
+  maxSources: 1_000,
+  maxSnapshots: 4,
+};
+
+async function started(options: { readonly config?: Partial<KvEventAggregatorConfig> } = {}) {
+  const cluster = memoryCluster();
+  const feed = followFeed(cluster);
+  const discovery = new FakeDiscovery(cluster);
+  const running = cluster.start(kvEventAggregator, { ...config, ...options.config }, { id: "agg" });
+  const worker = new FakeWorker(cluster, "w1");
+  discovery.list(worker);
+  await cluster.clock.advanceBy(300);
+  return { cluster, feed, discovery, running, worker };
+}
+
+async function snapshot(cluster: MemoryCluster, feed: ReturnType<typeof followFeed>) {
+  const asked = feed.bus.request(cluster.subjects.getKvSnapshot(model), new Uint8Array(), {
+    timeoutMs: 3_000,
+  });
+  await cluster.clock.advanceBy(100);
+  const answer = KvSnapshot.decode(await asked);
+  return { ...answer, dumps: answer.dumps.map((bytes) => KvFeed.decode(bytes)) };
+}
+
+describe("kv-event-aggregator", () => {
+  it("is ready when it knows the catalog, and relays batches in order on one feed", async () => {
+    const { cluster, feed, running, worker } = await started();
+    expect(running.state).toBe("ready");
+
+    for (const block of [1, 2, 3]) worker.store(block);
+    await cluster.clock.advanceBy(20);
+
+    expect(feed.entries).toEqual(["batch w1/1 1", "batch w1/1 2", "batch w1/1 3"]);
+    expect(feed.epochs).toEqual([running.generation]);
+    expect(feed.reader.faults).toEqual([]);
+    expect(worker.asks).toEqual([]);
+  });
+
+  it("asks the worker for a missing range while it relays what others say", async () => {
+    const { cluster, feed, discovery, worker } = await started();
+    const other = new FakeWorker(cluster, "w2");
+    discovery.list(worker, other);
+    await cluster.clock.advanceBy(20);
+    worker.answers = false;
+    worker.store(1);
+    worker.store(2, false);
+    worker.store(3);
+    other.store(9);
+    await cluster.clock.advanceBy(50);
+    expect(feed.entries).toEqual(["batch w1/1 1", "batch w2/1 1"]);
+
+    worker.answers = true;
+    await cluster.clock.advanceBy(1_500);
+
+    expect(feed.entries.slice(2)).toEqual(["batch w1/1 2", "batch w1/1 3"]);
+    expect(worker.asks).toEqual([2, 2]);
+    expect(feed.reader.workers.get("w1")?.cache).toEqual(worker.source.cache);
+  });
+
+  it("asks for a dump of a worker that it meets in the middle", async () => {
+    const { cluster, feed, discovery, worker } = await started();
+    const late = new FakeWorker(cluster, "w2");
+    for (const block of [1, 2, 3]) late.store(block, false);
+    discovery.list(worker, late);
+    await cluster.clock.advanceBy(20);
+
+    late.store(4);
+    await cluster.clock.advanceBy(50);
+
+    expect(feed.entries).toEqual(["dump w2/1 4"]);
+    expect(feed.reader.workers.get("w2")?.cache).toEqual(late.source.cache);
+  });
+
+  it("says gone of a worker that is lost, after its hold, and of one that was replaced at once", async () => {
+    const { cluster, feed, discovery, worker } = await started();
+    worker.store(1);
+    await worker.bus.close();
+    await cluster.clock.advanceBy(5_000);
+    expect(feed.entries).toEqual(["batch w1/1 1"]);
+    await cluster.clock.advanceBy(1_200);
+    expect(feed.entries.at(-1)).toBe("gone w1/1 0");
+
+    const again = new FakeWorker(cluster, "w1", 2);
+    discovery.list(again);
+    await cluster.clock.advanceBy(20);
+    again.store(5);
+    await cluster.clock.advanceBy(20);
+    expect(feed.entries.at(-1)).toBe("batch w1/2 1");
+    await again.bus.close();
+    const third = new FakeWorker(cluster, "w1", 3);
+    discovery.list(third);
+    await cluster.clock.advanceBy(50);
+
+    expect(feed.entries.at(-1)).toBe("gone w1/2 0");
+    expect(feed.reader.faults).toEqual([]);
+  });
+
+  it("catches up with a worker that was frozen for a moment", async () => {
+    const { cluster, feed, worker } = await started();
+    worker.store(1);
+    await cluster.clock.advanceBy(20);
+    worker.freeze();
+    await cluster.clock.advanceBy(2_000);
+    worker.store(2, false);
+    worker.thaw();
+    await cluster.clock.advanceBy(500);
+
+    expect(feed.entries).toEqual(["batch w1/1 1", "batch w1/1 2"]);
+    await cluster.clock.advanceBy(10_000);
+    expect(feed.entries.length).toBe(2);
+  });
+
+  it("answers a snapshot by the workers' dumps, which with the feed after it give their caches", async () => {
+    const { cluster, feed, worker } = await started();
+    for (const block of [1, 2, 3]) worker.store(block);
+    await cluster.clock.advanceBy(20);
+
+    const taken = await snapshot(cluster, feed);
+
+    expect(taken.feedSequence).toBe(3);
+    expect(taken.dumps).toMatchObject([{ workerId: "w1", kind: "dump", sequence: 3 }]);
+    expect(worker.asks).toEqual([null]);
+  });
+
+  it("sends on the feed what a snapshot had to leave out", async () => {
+    const { cluster, feed, worker } = await started({ config: { recoveryTimeoutMs: 50 } });
+    worker.store(1);
+    await cluster.clock.advanceBy(20);
+    worker.answers = false;
+
+    const taken = await snapshot(cluster, feed);
+    worker.answers = true;
+    await cluster.clock.advanceBy(1_000);
+
+    expect(taken.dumps).toEqual([]);
+    expect(feed.entries).toEqual(["batch w1/1 1", "dump w1/1 1"]);
+  });
+
+  it("counts an event that it cannot decode, and gets it back from the worker", async () => {
+    const { cluster, feed, worker } = await started();
+    worker.store(1, false);
+    worker.send(Uint8Array.of(0xc1));
+    worker.store(2);
+    await cluster.clock.advanceBy(50);
+
+    expect(feed.reader.workers.get("w1")?.cache).toEqual(new Set([1, 2]));
+    expect(await cluster.metrics.text()).toMatch(
+      /baton_kv_event_aggregator_undecodable_total\{.*\} 1/,
+    );
+  });
+
+  it("goes on with a counted hole after its last attempt, and heals it at the next event", async () => {
+    const { cluster, feed, worker } = await started({
+      config: { recoveryTimeoutMs: 10, recoveryAttempts: 3 },
+    });
+    worker.store(1);
+    worker.answers = false;
+    worker.store(2, false);
+    worker.store(3);
+    await cluster.clock.advanceBy(2_000);
+    expect(feed.entries).toEqual(["batch w1/1 1", "batch w1/1 3"]);
+    expect(await cluster.metrics.text()).toMatch(/event="batch_missing".*\} 1/);
+
+    worker.answers = true;
+    worker.store(4);
+    await cluster.clock.advanceBy(50);
+
+    expect(feed.entries.at(-1)).toBe("dump w1/1 4");
+    expect(feed.reader.workers.get("w1")?.cache).toEqual(worker.source.cache);
+  });
+
+  it("is silent beside an elder of its models, and takes over with an epoch of its own", async () => {
+    const { cluster, feed, running, worker } = await started();
+    const spare = cluster.start(kvEventAggregator, config, { id: "spare" });
+    await cluster.clock.advanceBy(600);
+    worker.store(1);
+    await cluster.clock.advanceBy(20);
+    expect(feed.entries).toEqual(["batch w1/1 1"]);
+
+    await running.kill();
+    await cluster.clock.advanceBy(1_000);
+    worker.store(2);
+    await cluster.clock.advanceBy(50);
+
+    expect(feed.entries.at(-1)).toBe("dump w1/1 2");
+    expect(feed.epochs).toEqual([running.generation, spare.generation]);
+  });
+
+  it("gathers one model only if it is told to", async () => {
+    const { cluster, feed, worker } = await started({ config: { model: "another" } });
+    worker.store(1);
+    await cluster.clock.advanceBy(50);
+    expect(feed.entries).toEqual([]);
+
+    const asked = feed.bus.request(cluster.subjects.getKvSnapshot(model), new Uint8Array(), {
+      timeoutMs: 500,
+    });
+    const failed = expect(asked).rejects.toMatchObject({ code: "no_responders" });
+    await cluster.clock.advanceBy(50);
+    await failed;
+  });
+
+  it("leaves nothing running when it stops", async () => {
+    const { cluster, running, worker } = await started();
+    worker.store(2, false);
+    worker.store(3);
+    worker.answers = false;
+    await cluster.clock.advanceBy(20);
+    worker.freeze();
+
+    const drained = running.drain();
+    await cluster.clock.advanceBy(5_000);
+    await drained;
+
+    expect(running.state).toBe("stopped");
+    expect(cluster.clock.pendingTimers).toBe(1);
+  });
+});
