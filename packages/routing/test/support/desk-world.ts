@@ -1,0 +1,244 @@
+import { createSelector } from "@baton/kv-router";
+import {
+  Abort,
+  actorId,
+  CancelRoute,
+  Decode,
+  Generate,
+  LegFailed,
+  LoadReport,
+  type RequestId,
+  RouteDecode,
+  requestId,
+} from "@baton/protocol";
+import type { Bus } from "@baton/runtime";
+import { type MemoryCluster, memoryCluster, testGeneration } from "@baton/testing";
+import { DeskHost } from "../../src/desk-host.ts";
+import { routerMetrics } from "../../src/router-metrics.ts";
+import { limits, model, plainPolicy, routeRequest } from "./desk-rig.ts";
+import { FakeView, loadReport, workerView } from "./fake-view.ts";
+
+const maxSequences = 2;
+
+/** A worker that runs what it is sent until it is told to finish, and says so. */
+class PlayedWorker {
+  readonly id: string;
+  readonly generation: number;
+  readonly running = new Set<RequestId>();
+  readonly #cluster: MemoryCluster;
+  readonly #bus: Bus;
+  readonly #aborted = new Set<RequestId>();
+  #sequence = 0;
+
+  constructor(cluster: MemoryCluster, id: string, generation: number) {
+    this.id = id;
+    this.generation = generation;
+    this.#cluster = cluster;
+    this.#bus = cluster.bus(id);
+    const { subjects } = cluster;
+    for (const verb of ["generate", "decode"] as const) {
+      this.#bus.subscribe(subjects.worker(verb, model, actorId(id)), ({ payload }) => {
+        const command = verb === "decode" ? Decode.decode(payload) : Generate.decode(payload);
+        if (this.#aborted.has(command.requestId)) this.#report([command.requestId]);
+        else this.running.add(command.requestId);
+      });
+    }
+    this.#bus.subscribe(subjects.abortAnywhere(model), ({ payload }) => {
+      const ended = Abort.decode(payload).requestIds.filter((ended) => {
+        this.#aborted.add(ended);
+        return this.running.delete(ended);
+      });
+      if (ended.length > 0) this.#report(ended);
+    });
+  }
+
+  /** Ends the oldest request. `isHeard` false: the word of it is lost. */
+  finishOne(isHeard: boolean): void {
+    const [oldest] = this.running;
+    if (oldest === undefined) return;
+    this.running.delete(oldest);
+    if (isHeard) this.#report([oldest]);
+  }
+
+  heartbeat(): void {
+    this.#report([], [...this.running]);
+  }
+
+  #report(
+    endedBookings: readonly RequestId[],
+    liveBookings: readonly RequestId[] | null = null,
+  ): void {
+    this.#sequence += 1;
+    const { generation } = this;
+    const facts = { generation, sequence: this.#sequence, endedBookings, liveBookings };
+    const subject = this.#cluster.subjects.loadReported(model, actorId(this.id));
+    this.#bus.publish(subject, LoadReport.encode(loadReport(this.id, facts)));
+  }
+}
+
+/** One router's desk with a view of its own, which hears of a worker's loss in its own time. */
+function playedRouter(cluster: MemoryCluster, id: string) {
+  const view = new FakeView();
+  const ctx = cluster.context({ role: "decode-router", id });
+  const host: DeskHost<RouteDecode> = new DeskHost(
+    { model, limits: { ...limits, queueLimit: 4 } },
+    {
+      ctx,
+      view,
+      policy: plainPolicy,
+      selector: createSelector("least-loaded"),
+      message: RouteDecode,
+      metrics: routerMetrics(ctx.metrics, "decode", { bookings: () => 0, queued: () => 0 }),
+    },
+  );
+  ctx.bus.onUndeliverable((key) => host.desk.undeliverable(requestId(key)));
+  ctx.bus.subscribe(cluster.subjects.loadsReported(model), ({ payload }) => {
+    const report = LoadReport.decode(payload);
+    const worker = view.worker(report.workerId);
+    if (worker?.generation !== report.generation || worker.state === "lost") return;
+    host.reported(worker, report);
+  });
+  ctx.clock.setRepeating(50, () => host.desk.sweep());
+  host.serve();
+  return { host, view };
+}
+
+/** What became of one request, as the bus saw it. */
+export interface Fate {
+  readonly isCancelled: boolean;
+  commands: number;
+  /** Its command found nobody. */
+  isBounced: boolean;
+  /** Codes of the failures that its Frontend was told. */
+  readonly failures: string[];
+}
+
+/** Routers, workers and one Frontend on a network with delays, played by hand. */
+export class DeskWorld {
+  readonly fates = new Map<RequestId, Fate>();
+  readonly #cluster: MemoryCluster;
+  readonly #routers: ReturnType<typeof playedRouter>[];
+  readonly #workers = new Map<string, PlayedWorker>();
+  readonly #frontend: Bus;
+  #generation = testGeneration;
+  #asked = 0;
+
+  constructor(seed: number, routers: number) {
+    this.#cluster = memoryCluster({ seed, minDelayMs: 0, maxDelayMs: 8 });
+    this.#frontend = this.#cluster.bus("f-1");
+    this.#observe();
+    this.#routers = Array.from({ length: routers }, (_, index) =>
+      playedRouter(this.#cluster, `d-${index + 1}`),
+    );
+    for (const id of ["w-1", "w-2", "w-3"]) this.join(id);
+  }
+
+  /** Bookings and waiting requests of all routers. */
+  get held(): readonly number[] {
+    return this.#routers.flatMap(({ host }) => [host.desk.booked, host.desk.queued]);
+  }
+
+  pass(ms: number): Promise<void> {
+    return this.#cluster.clock.advanceBy(ms);
+  }
+
+  ask(changes: Partial<RouteDecode>): void {
+    this.#asked += 1;
+    const request = routeRequest(`r-${this.#asked}`, { timeoutMs: 3_000, ...changes });
+    this.fates.set(request.requestId, {
+      isCancelled: false,
+      commands: 0,
+      isBounced: false,
+      failures: [],
+    });
+    const subject = this.#cluster.subjects.route("decode-router", model);
+    this.#frontend.publish(subject, RouteDecode.encode(request));
+  }
+
+  /** The client of one of the requests leaves: its cancel and its abort go different ways. */
+  cancel(index: number): void {
+    const id = requestId(`r-${1 + (index % Math.max(1, this.#asked))}`);
+    const fate = this.fates.get(id);
+    if (fate === undefined) return;
+    this.fates.set(id, { ...fate, isCancelled: true });
+    const { subjects } = this.#cluster;
+    const requestIds = [id];
+    this.#frontend.publish(
+      subjects.routeCancel("decode-router", model),
+      CancelRoute.encode({ requestIds }),
+    );
+    const abort = Abort.encode({ requestIds, reason: "client_gone" });
+    this.#frontend.publish(subjects.abortAnywhere(model), abort);
+  }
+
+  finish(id: string, isHeard: boolean): void {
+    this.#workers.get(id)?.finishOne(isHeard);
+  }
+
+  heartbeat(): void {
+    for (const worker of this.#workers.values()) worker.heartbeat();
+  }
+
+  /** A worker dies. Each router notices when it does. */
+  kill(id: string): void {
+    if (!this.#workers.delete(id)) return;
+    this.#cluster.network.kill(actorId(id));
+    this.#routers.forEach(({ host, view }, index) => {
+      this.#cluster.clock.setTimer(40 * (index + 1), () => {
+        const known = view.worker(actorId(id));
+        if (known === undefined || known.state === "lost" || this.#lives(known)) return;
+        host.desk.workerLost(view.lose(id));
+      });
+    });
+  }
+
+  /** A worker starts, perhaps again. */
+  join(id: string): void {
+    if (this.#workers.has(id)) return;
+    this.#generation += 1;
+    const generation = this.#generation;
+    this.#workers.set(id, new PlayedWorker(this.#cluster, id, generation));
+    const listed = workerView(id, { generation, capacity: { maxSequences } });
+    for (const { host, view } of this.#routers) {
+      const before = view.worker(listed.id);
+      view.set(listed);
+      if (before !== undefined && before.state !== "lost") host.desk.workerLost(before);
+      host.desk.workersChanged();
+    }
+  }
+
+  /** Lets all work end and all words arrive. */
+  async settle(): Promise<void> {
+    for (let round = 0; round < 40; round += 1) {
+      for (const worker of this.#workers.values()) {
+        while (worker.running.size > 0) worker.finishOne(true);
+        worker.heartbeat();
+      }
+      await this.pass(250);
+    }
+  }
+
+  #lives({ id, generation }: { readonly id: string; readonly generation: number }): boolean {
+    return this.#workers.get(id)?.generation === generation;
+  }
+
+  #observe(): void {
+    this.#cluster.network.observe(({ subject, payload, receivers }) => {
+      const verb = subject.split(".")[5];
+      if (verb === "generate" || verb === "decode") {
+        const fate = this.#fate((verb === "decode" ? Decode : Generate).decode(payload));
+        fate.commands += 1;
+        fate.isBounced = receivers === 0;
+      }
+      if (verb !== "failed") return;
+      const fact = LegFailed.decode(payload);
+      this.#fate(fact).failures.push(fact.error.code);
+    });
+  }
+
+  #fate({ requestId: id }: { readonly requestId: RequestId }): Fate {
+    const fate = this.fates.get(id);
+    if (fate === undefined) throw new Error(`nobody asked for ${id}`);
+    return fate;
+  }
+}
