@@ -8,6 +8,7 @@ import {
 } from "@baton/protocol";
 import type { Random } from "@baton/runtime";
 import type { Prompt, ServingRequest } from "../request/serving-request.ts";
+import { checkCapabilities } from "./check-capabilities.ts";
 import type { TextModel } from "./text-model.ts";
 import type { TextModels } from "./text-models.ts";
 
@@ -37,6 +38,7 @@ export interface PrepareDeps {
 /** Makes the function that prepares requests: template, tokens, hashes, bounds, and the body for the worker. */
 export function createPrepareRequest(deps: PrepareDeps): PrepareRequest {
   return async (request, card) => {
+    checkCapabilities(request, card);
     const text = await deps.textModels.get(request.model, card.tokenizerChecksum);
     const tokens = await tokensOf(request.prompt, text);
     const params = paramsOf(request, tokens.length, card, deps.random);
@@ -96,7 +98,7 @@ function paramsOf(
   const { maxTokens: wanted, n, ...rest } = output;
   const promptParam = prompt.kind === "chat" ? "messages" : "prompt";
   const maxTokens = outputBound(wanted, promptTokens, card.contextLength, promptParam);
-  const isSampled = rest.temperature !== 0;
+  const isSampled = rest.temperature !== 0 && card.capabilities.includes("seed");
   return {
     ...rest,
     maxTokens,

@@ -1,0 +1,113 @@
+import type { FrameEntry } from "@baton/protocol";
+import { describe, expect, it } from "vitest";
+import { ChoiceOutput } from "../../src/output/choice-output.ts";
+import { endToken, fakeTextModel, tokensOf } from "../support/fake-text-model.ts";
+
+function output(changes: Partial<ConstructorParameters<typeof ChoiceOutput>[2]> = {}) {
+  const options = { stop: [], stopTokenIds: [], logprobs: false, ...changes };
+  return new ChoiceOutput(0, fakeTextModel, options);
+}
+
+function entry(tokens: readonly number[], offset = 0, changes: Partial<FrameEntry> = {}) {
+  return { stream: 1, choice: 0, offset, tokens, logprobs: null, end: null, ...changes };
+}
+
+const stopEnd = { reason: "stop", error: null, cachedTokens: 0 } as const;
+const lengthEnd = { reason: "length", error: null, cachedTokens: 0 } as const;
+
+describe("the output of a choice", () => {
+  it("holds back half a character, and says it when it is whole", () => {
+    const choice = output();
+    const [first = 0, second = 0] = tokensOf("é");
+
+    choice.accept(entry([first]));
+    expect(choice.take()?.text).toBe("");
+    choice.accept(entry([second], 1));
+
+    expect(choice.take()?.text).toBe("é");
+  });
+
+  it("says half a character as U+FFFD at the end", () => {
+    const choice = output();
+
+    choice.accept(entry([65, 0xc3], 0, { end: lengthEnd }));
+
+    expect(choice.take()).toMatchObject({ text: "A\ufffd", finishReason: "length" });
+  });
+
+  it("holds back what may become a stop text, and says it at the end if it does not", () => {
+    const choice = output({ stop: ["END"] });
+
+    choice.accept(entry(tokensOf("the EN")));
+    expect(choice.take()?.text).toBe("the ");
+    choice.accept(entry([], 6, { end: lengthEnd }));
+
+    expect(choice.take()).toMatchObject({ text: "EN", finishReason: "length" });
+  });
+
+  it("ends at a stop text and takes nothing after it", () => {
+    const choice = output({ stop: ["END"] });
+
+    choice.accept(entry(tokensOf("it ENDs here")));
+
+    expect(choice.take()).toMatchObject({ text: "it ", finishReason: "stop" });
+    expect(choice.closedBy).toBe("stop-text");
+    expect(choice.returnedTokens).toBe(6);
+    expect(choice.accept(entry([65], 12))).toBe("repeated");
+    expect(choice.take()).toBeNull();
+  });
+
+  it("counts the token that ended the generation and does not show it", () => {
+    const choice = output({ stopTokenIds: [66] });
+    choice.accept(entry([65, 66], 0, { end: stopEnd }));
+    const other = output();
+    other.accept(entry([65, endToken], 0, { end: stopEnd }));
+
+    expect(choice.take()?.text).toBe("A");
+    expect(choice.returnedTokens).toBe(2);
+    expect(other.take()?.text).toBe("A");
+  });
+
+  it("shows a stop token that did not end it", () => {
+    const choice = output({ stopTokenIds: [66] });
+
+    choice.accept(entry([65, 66], 0, { end: lengthEnd }));
+
+    expect(choice.take()?.text).toBe("AB");
+  });
+
+  it("takes the new part of a repeat only, and sees a gap", () => {
+    const choice = output();
+
+    expect(choice.accept(entry(tokensOf("abc")))).toBe("taken");
+    expect(choice.accept(entry(tokensOf("bcd"), 1))).toBe("taken");
+    expect(choice.accept(entry(tokensOf("cd"), 2))).toBe("repeated");
+    expect(choice.accept(entry(tokensOf("x"), 5))).toBe("gap");
+
+    expect(choice.take()?.text).toBe("abcd");
+  });
+
+  it("gives each token its own logprobs, with bytes, as it comes", () => {
+    const choice = output({ logprobs: true, stop: ["zz"] });
+    const [first = 0] = tokensOf("é");
+
+    const logprobs = [
+      { chosen: -0.5, top: [[65, -0.5] as const, [first, -1] as const] },
+      { chosen: -2, top: [] },
+    ];
+    choice.accept(entry([65, first], 0, { logprobs }));
+
+    expect(choice.take()?.logprobs).toEqual([
+      {
+        token: "A",
+        logprob: -0.5,
+        bytes: [65],
+        top: [
+          { token: "A", logprob: -0.5, bytes: [65] },
+          { token: "\ufffd", logprob: -1, bytes: [first] },
+        ],
+      },
+      { token: "\ufffd", logprob: -2, bytes: [first], top: [] },
+    ]);
+  });
+});

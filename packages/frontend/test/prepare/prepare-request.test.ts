@@ -1,0 +1,147 @@
+import { createBlockHasherFromModule } from "@baton/kv-router";
+import { GenerationWork, requestId, ServingError } from "@baton/protocol";
+import { SeededRandom } from "@baton/runtime";
+import { describe, expect, it } from "vitest";
+import { createPrepareRequest, type PreparedRequest } from "../../src/prepare/prepare-request.ts";
+import { TextModels } from "../../src/prepare/text-models.ts";
+import type { ServingRequest } from "../../src/request/serving-request.ts";
+import { fakeTextModel } from "../support/fake-text-model.ts";
+import { registrationOf } from "../support/fake-view.ts";
+
+const hasher = createBlockHasherFromModule();
+const { card } = registrationOf({ id: "a1", type: "aggregated" });
+
+function prepare(
+  changes: Partial<ServingRequest> = {},
+  cardChanges: Partial<typeof card> = {},
+  maxWorkBytes = 10_000,
+): Promise<PreparedRequest> {
+  const request: ServingRequest = {
+    requestId: requestId("r1"),
+    model: "m",
+    prompt: { kind: "text", text: "0123456789" },
+    output: { maxTokens: 8, n: 1 },
+    stop: [],
+    clientRequestId: null,
+    traceparent: null,
+    ...changes,
+  };
+  const prepareRequest = createPrepareRequest({
+    textModels: new TextModels(1, () => Promise.resolve(fakeTextModel)),
+    hasher,
+    random: new SeededRandom("prepare"),
+    maxWorkBytes: () => maxWorkBytes,
+  });
+  return prepareRequest(request, { ...card, ...cardChanges });
+}
+
+async function refusalOf(pending: Promise<unknown>): Promise<string> {
+  const error = await pending.then(
+    () => null,
+    (caught: unknown) => ServingError.from(caught),
+  );
+  return `${error?.code} ${error?.details.param ?? ""}`.trim();
+}
+
+describe("preparing a request", () => {
+  it("tokenizes, hashes whole blocks once, and encodes the work", async () => {
+    const prepared = await prepare();
+
+    const tokens = Uint32Array.from(new TextEncoder().encode("0123456789"));
+    expect(prepared.promptTokens).toBe(10);
+    expect(prepared.blockHashes).toEqual(hasher.blockHashes(tokens, 4));
+    expect(prepared.sequenceHashes).toEqual(hasher.sequenceHashes(prepared.blockHashes));
+    expect(prepared.blockHashes).toHaveLength(16);
+    expect(GenerationWork.decode(prepared.work)).toMatchObject({ tokens, lora: null, salt: null });
+  });
+
+  it("renders a chat and takes token ids as they are", async () => {
+    const chat = await prepare({
+      prompt: { kind: "chat", messages: [{ role: "user", content: "Hi" }] },
+    });
+    const ids = await prepare({ prompt: { kind: "tokens", tokens: Uint32Array.of(1, 2, 3) } });
+
+    expect(chat.promptTokens).toBe("user:Hi\n".length);
+    expect(GenerationWork.decode(ids.work).tokens).toEqual(Uint32Array.of(1, 2, 3));
+  });
+
+  it("lets the output be as long as fits if the client did not say", async () => {
+    const prepared = await prepare({ output: { maxTokens: null, n: 1 } });
+
+    expect(GenerationWork.decode(prepared.work).params.maxTokens).toBe(54);
+  });
+
+  it("draws a seed where sampling is on and none was given, and only there", async () => {
+    const params = async (output: Partial<ServingRequest["output"]>) =>
+      GenerationWork.decode((await prepare({ output: { maxTokens: 1, n: 1, ...output } })).work)
+        .params;
+
+    expect((await params({})).seed).toBeTypeOf("number");
+    expect((await params({ seed: 5 })).seed).toBe(5);
+    expect((await params({ temperature: 0 })).seed).toBeUndefined();
+  });
+
+  it("adds the model's salt to the hashes", async () => {
+    const plain = await prepare();
+    const salted = await prepare({}, { hashSalt: "tenant" });
+
+    expect(salted.blockHashes).not.toEqual(plain.blockHashes);
+  });
+
+  it.each<readonly [string, () => Promise<unknown>, string]>([
+    [
+      "a prompt over the context",
+      () => prepare({ output: { maxTokens: null, n: 1 } }, { contextLength: 10 }),
+      "context_length_exceeded prompt",
+    ],
+    [
+      "an output over the context",
+      () => prepare({}, { contextLength: 17 }),
+      "context_length_exceeded max_tokens",
+    ],
+    [
+      "a chat over the context",
+      () =>
+        prepare(
+          { prompt: { kind: "chat", messages: [{ role: "user", content: "Hi" }] } },
+          { contextLength: 8 },
+        ),
+      "context_length_exceeded messages",
+    ],
+    ["no prompt", () => prepare({ prompt: { kind: "text", text: "" } }), "invalid_request prompt"],
+    [
+      "a token that there is not",
+      () => prepare({ prompt: { kind: "tokens", tokens: Uint32Array.of(256) } }),
+      "invalid_request prompt",
+    ],
+    ["work that the bus does not take", () => prepare({}, {}, 20), "payload_too_large"],
+    [
+      "an endpoint that the model lacks",
+      () => prepare({}, { modelType: ["chat"] }),
+      "unsupported model",
+    ],
+    [
+      "choices that the engine cannot make",
+      () => prepare({ output: { maxTokens: 1, n: 2 } }, { capabilities: [] }),
+      "unsupported n",
+    ],
+    [
+      "logprobs that the engine cannot tell",
+      () => prepare({ output: { maxTokens: 1, n: 1, logprobs: 0 } }, { capabilities: [] }),
+      "unsupported logprobs",
+    ],
+    [
+      "a seed that the engine does not take",
+      () => prepare({ output: { maxTokens: 1, n: 1, seed: 1 } }, { capabilities: [] }),
+      "unsupported seed",
+    ],
+  ])("refuses %s", async (_title, ask, refusal) => {
+    expect(await refusalOf(ask())).toBe(refusal);
+  });
+
+  it("takes a prompt that fills the context to its last token", async () => {
+    const prepared = await prepare({}, { contextLength: 18 });
+
+    expect(prepared.promptTokens).toBe(10);
+  });
+});

@@ -1,0 +1,54 @@
+import { VirtualClock } from "@baton/runtime";
+import { describe, expect, it } from "vitest";
+import { type Deadlined, DeadlineSweep } from "../../src/request/deadlines.ts";
+
+const never = Number.POSITIVE_INFINITY;
+
+function rig(requests: Readonly<Record<string, Partial<Deadlined>>>) {
+  const clock = new VirtualClock(0);
+  const table = new Map(
+    Object.entries(requests).map(([name, one]) => [
+      name,
+      { name, deadlineAtMs: never, noticeByMs: never, ...one },
+    ]),
+  );
+  const said: string[] = [];
+  const sweep = new DeadlineSweep(clock, table, {
+    deadlinePassed: ({ name }) => {
+      said.push(`deadline ${name}`);
+      table.delete(name);
+    },
+    noticeMissed: ({ name }) => {
+      said.push(`notice ${name}`);
+      table.delete(name);
+    },
+    swept: () => undefined,
+  });
+  return { clock, said, sweep };
+}
+
+describe("the sweep of deadlines", () => {
+  it("tells of each request whose time is over, in the sweep after it", async () => {
+    const { clock, said, sweep } = rig({ a: { deadlineAtMs: 120 }, b: { noticeByMs: 60 }, c: {} });
+    sweep.start(50);
+
+    await clock.advanceBy(99);
+    expect(said).toEqual([]);
+    await clock.advanceBy(1);
+    expect(said).toEqual(["notice b"]);
+    await clock.advanceBy(50);
+
+    expect(said).toEqual(["notice b", "deadline a"]);
+  });
+
+  it("ends with its timer", async () => {
+    const { clock, said, sweep } = rig({ a: { deadlineAtMs: 10 } });
+    sweep.start(50);
+
+    sweep.stop();
+    await clock.advanceBy(100);
+
+    expect(said).toEqual([]);
+    expect(clock.pendingTimers).toBe(0);
+  });
+});
