@@ -58,8 +58,6 @@ export const lifecycleMachine = setup({
   },
   guards: {
     isServing: ({ context }) => context.isStarted && context.isSynced,
-    isStarted: ({ context }) => context.isStarted,
-    isSynced: ({ context }) => context.isSynced,
   },
   delays: { drainTimeout: ({ context }) => context.drainTimeoutMs },
 }).createMachine({
@@ -87,18 +85,8 @@ export const lifecycleMachine = setup({
       on: { "bus.connected": "syncing", "drain.requested": "stopped" },
     },
     syncing: {
-      on: {
-        "actor.started": [
-          { guard: "isSynced", target: "ready", actions: "noteStarted" },
-          { actions: "noteStarted" },
-        ],
-        "view.synced": [
-          { guard: "isStarted", target: "ready", actions: "noteSynced" },
-          { actions: "noteSynced" },
-        ],
-        "bus.lost": "degraded",
-        "drain.requested": "draining",
-      },
+      always: { guard: "isServing", target: "ready" },
+      on: { "bus.lost": "degraded", "drain.requested": "draining" },
     },
     ready: {
       on: {
@@ -109,7 +97,7 @@ export const lifecycleMachine = setup({
     },
     degraded: {
       on: {
-        "bus.connected": [{ guard: "isServing", target: "ready" }, { target: "syncing" }],
+        "bus.connected": "syncing",
         "drain.requested": "draining",
       },
     },

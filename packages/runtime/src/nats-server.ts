@@ -12,6 +12,8 @@ export interface NatsServerOptions {
   readonly maxPayload?: number;
   /** Bytes that may wait for one client before the server cuts it off, default 64 MiB. */
   readonly maxPending?: number;
+  /** Milliseconds that a write to one client may take before the server cuts it off, default 10,000. */
+  readonly writeDeadlineMs?: number;
   /** Asks clients for this user and password. */
   readonly user?: { readonly name: string; readonly password: string };
 }
@@ -115,6 +117,9 @@ function config(options: NatsServerOptions): string {
   const lines = [];
   if (options.maxPayload !== undefined) lines.push(`max_payload: ${options.maxPayload}`);
   if (options.maxPending !== undefined) lines.push(`max_pending: ${options.maxPending}`);
+  if (options.writeDeadlineMs !== undefined) {
+    lines.push(`write_deadline: "${options.writeDeadlineMs}ms"`);
+  }
   if (options.user !== undefined) {
     const { name, password } = options.user;
     lines.push(

@@ -182,7 +182,7 @@ export class BaseBus implements Bus, LinkListener {
     this.#end();
   }
 
-  onSlowConsumer(lost: number): void {
+  onSlowConsumer(lost: number | null): void {
     this.#metrics.slowConsumers.add();
     this.#options.log.warn({ lost }, "slow consumer");
   }

@@ -39,8 +39,8 @@ export interface LinkListener {
   onConnected(): void;
   onDisconnected(): void;
   onClosed(): void;
-  /** Messages were lost because this member did not take them fast enough. */
-  onSlowConsumer(lost: number): void;
+  /** Messages were lost because this member did not take them fast enough; null if nobody knows how many. */
+  onSlowConsumer(lost: number | null): void;
   /** A message whose headers make no sense. */
   onMalformed(subject: string): void;
 }

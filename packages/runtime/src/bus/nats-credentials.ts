@@ -20,15 +20,17 @@ const jsonSchema = z.union([
  * with `nkey` (a seed). Throws `config_invalid` without showing what the file holds.
  */
 export function readNatsCredentials(file: string): Authenticator {
-  const bytes = readBytes(file);
-  const text = new TextDecoder().decode(bytes);
-  if (text.includes("-----BEGIN NATS USER JWT-----")) return credsAuthenticator(bytes);
+  const text = readText(file);
+  if (text.includes("-----BEGIN NATS USER JWT-----")) {
+    // The client's own reader finds the seed only if its end mark ends a line.
+    return credsAuthenticator(new TextEncoder().encode(`${text}\n`));
+  }
   return fromJson(file, text);
 }
 
-function readBytes(file: string): Uint8Array {
+function readText(file: string): string {
   try {
-    return new Uint8Array(readFileSync(file));
+    return readFileSync(file, "utf8");
   } catch (error) {
     throw new ServingError(
       "config_invalid",

@@ -28,6 +28,7 @@ export class NatsLink implements Link {
     this.#maxPayloadBytes = connection.info?.max_payload ?? fallbackMaxPayloadBytes;
     this.#serverId = connection.info?.server_id ?? "";
     void this.#follow();
+    void connection.closed().then(() => listener.onClosed());
   }
 
   get maxPayloadBytes(): number {
@@ -112,7 +113,6 @@ export class NatsLink implements Link {
       else if (status.type === Events.Reconnect) this.#onReconnect();
       else if (status.type === Events.Error) this.#onError(String(status.data));
     }
-    this.#listener.onClosed();
   }
 
   /**
@@ -122,7 +122,8 @@ export class NatsLink implements Link {
   #onReconnect(): void {
     const info = this.#connection.info;
     const isSameServer = info?.server_id === this.#serverId;
-    if ((isSameServer || this.#hasSlowError) && !this.#isClosing) this.#listener.onSlowConsumer(0);
+    if ((isSameServer || this.#hasSlowError) && !this.#isClosing)
+      this.#listener.onSlowConsumer(null);
     this.#hasSlowError = false;
     this.#serverId = info?.server_id ?? "";
     this.#maxPayloadBytes = info?.max_payload ?? this.#maxPayloadBytes;

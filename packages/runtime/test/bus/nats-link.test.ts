@@ -1,0 +1,213 @@
+import { actorId, namespaceName, ServingError, Subjects } from "@baton/protocol";
+import { connect, type NatsConnection } from "nats";
+import { expect, it } from "vitest";
+import type { BusOptions } from "../../src/bus/base-bus.ts";
+import { connectNats } from "../../src/bus/nats-bus.ts";
+import { NatsLink } from "../../src/bus/nats-link.ts";
+import { silentLogger } from "../../src/logger.ts";
+import { type NatsServerOptions, startNatsServer } from "../../src/nats-server.ts";
+import { noMetrics } from "../../src/no-metrics.ts";
+import { RealClock } from "../../src/real-clock.ts";
+import { natsSuite } from "./nats-suite.ts";
+
+const clock = new RealClock();
+const options: BusOptions = {
+  id: actorId("a"),
+  subjects: new Subjects(namespaceName("default")),
+  clock,
+  log: silentLogger(),
+  metrics: noMetrics,
+};
+
+async function until(condition: () => boolean): Promise<void> {
+  const untilMs = clock.nowMs() + 8_000;
+  while (!condition()) {
+    if (clock.nowMs() > untilMs) throw new Error("waited too long");
+    await clock.sleep(2);
+  }
+}
+
+async function withServer(
+  serverOptions: NatsServerOptions,
+  run: (server: Awaited<ReturnType<typeof startNatsServer>>) => Promise<void>,
+): Promise<void> {
+  const server = await startNatsServer(serverOptions);
+  try {
+    await run(server);
+  } finally {
+    await server.stop();
+  }
+}
+
+/** A socket that is not read, as of a process whose event loop stands still. */
+function socketOf(connection: NatsConnection): { pause(): void; resume(): void } {
+  const inside = connection as unknown as {
+    readonly protocol: {
+      readonly transport: { readonly socket: { pause(): void; resume(): void } };
+    };
+  };
+  return inside.protocol.transport.socket;
+}
+
+natsSuite("nats connection", () => {
+  it("counts being cut off for slowness, and is connected again", async () => {
+    await withServer(
+      { maxPayload: 65_536, maxPending: 65_536, writeDeadlineMs: 50 },
+      async (server) => {
+        const connection = await connect({
+          servers: server.url,
+          reconnectTimeWait: 20,
+          maxReconnectAttempts: -1,
+        });
+        const told: string[] = [];
+        const link = new NatsLink(
+          connection,
+          {
+            onConnected: () => told.push("connected"),
+            onDisconnected: () => told.push("disconnected"),
+            onClosed: () => told.push("closed"),
+            onSlowConsumer: (lost) => told.push(`slow ${lost}`),
+            onMalformed: () => told.push("malformed"),
+          },
+          options,
+        );
+        link.subscribe("flood", null, () => undefined);
+        await link.flush();
+        const floods = await Promise.all(
+          Array.from({ length: 30 }, () => connect({ servers: server.url })),
+        );
+
+        const socket = socketOf(connection);
+        socket.pause();
+        for (let round = 0; round < 20; round++) {
+          for (const flood of floods) flood.publish("flood", new Uint8Array(65_000));
+          await clock.sleep(1);
+        }
+        await clock.sleep(1_500);
+        socket.resume();
+        await until(() => told.includes("connected"));
+        const before = told.slice();
+        await link.close();
+        await Promise.all(floods.map((flood) => flood.close()));
+        await until(() => told.includes("closed"));
+
+        expect(before).toEqual(["disconnected", "slow null", "connected"]);
+      },
+    );
+  }, 20_000);
+
+  it("does not blame itself when the server was restarted", async () => {
+    await withServer({}, async (server) => {
+      const connection = await connect({
+        servers: server.url,
+        reconnectTimeWait: 20,
+        maxReconnectAttempts: -1,
+      });
+      const told: string[] = [];
+      const link = new NatsLink(
+        connection,
+        {
+          onConnected: () => told.push("connected"),
+          onDisconnected: () => told.push("disconnected"),
+          onClosed: () => undefined,
+          onSlowConsumer: () => told.push("slow"),
+          onMalformed: () => undefined,
+        },
+        options,
+      );
+
+      await server.restart();
+      await until(() => told.includes("connected"));
+      await link.close();
+
+      expect(told).toEqual(["disconnected", "connected"]);
+    });
+  });
+
+  it("notices a server that hangs", async () => {
+    await withServer({}, async (server) => {
+      const bus = await connectNats({ url: server.url }, options);
+      const fromMs = clock.nowMs();
+
+      server.pause();
+      await until(() => bus.state === "disconnected");
+      const afterMs = clock.nowMs() - fromMs;
+      server.resume();
+      await until(() => bus.state === "connected");
+      await bus.close();
+
+      expect(afterMs).toBeLessThan(5_000);
+    });
+  }, 20_000);
+
+  it("counts parts whose headers make no sense as malformed", async () => {
+    await withServer({}, async (server) => {
+      const sender = await connect({ servers: server.url });
+      const told: string[] = [];
+      const { headers } = await import("nats");
+      const connection = await connect({ servers: server.url });
+      const link = new NatsLink(
+        connection,
+        {
+          onConnected: () => undefined,
+          onDisconnected: () => undefined,
+          onClosed: () => undefined,
+          onSlowConsumer: () => undefined,
+          onMalformed: (subject) => told.push(subject),
+        },
+        options,
+      );
+      link.subscribe("x", null, () => told.push("delivered"));
+      await link.flush();
+
+      const fields = headers();
+      fields.set("Baton-Chunk-Id", "a");
+      fields.set("Baton-Chunk-Index", "nonsense");
+      sender.publish("x", new Uint8Array(1), { headers: fields });
+      await until(() => told.length > 0);
+      await Promise.all([link.close(), sender.close()]);
+
+      expect(told).toEqual(["x"]);
+    });
+  });
+
+  it("waits for a server that comes later, and gives up when told", async () => {
+    await withServer({}, async (server) => {
+      await server.kill();
+      const late = connectNats({ url: server.url }, options);
+      const abort = new AbortController();
+      const given = connectNats({ url: server.url }, options, abort.signal);
+      abort.abort();
+      await expect(given).rejects.toMatchObject({ code: "bus_unavailable" });
+
+      await server.restart();
+      const bus = await late;
+
+      expect(bus.state).toBe("connected");
+      await bus.close();
+    });
+  });
+
+  it("logs in with what the URL or the credentials say, and is refused otherwise", async () => {
+    const user = { name: "baton", password: "p@ss" };
+    await withServer({ user }, async (server) => {
+      const url = server.url.replace("//", "//baton:p%40ss@");
+      const bus = await connectNats({ url }, options);
+      expect(bus.state).toBe("connected");
+      await bus.close();
+
+      const refused = await connectNats({ url: server.url }, options).catch((error) => error);
+      expect(refused).toBeInstanceOf(ServingError);
+      expect(refused).toMatchObject({ code: "bus_unavailable" });
+      expect(refused.message).toContain("refuses the credentials");
+    });
+  });
+
+  it("refuses a URL that is none, without showing its password", async () => {
+    for (const url of ["http://h:1", "nats://", "tls://u:secret@"]) {
+      const error = await connectNats({ url }, options).catch((caught) => caught);
+      expect(error).toMatchObject({ code: "config_invalid" });
+      expect(String(error.message)).not.toContain("secret");
+    }
+  });
+});

@@ -1,0 +1,27 @@
+import { describe, expect, it } from "vitest";
+import { SystemRandom } from "../src/system-random.ts";
+
+describe("SystemRandom", () => {
+  it("gives numbers in [0, 1), words of 32 bits, and does not repeat itself", () => {
+    const random = new SystemRandom();
+    const words = new Set<number>();
+    for (let index = 0; index < 5_000; index++) {
+      const number = random.number();
+      expect(number).toBeGreaterThanOrEqual(0);
+      expect(number).toBeLessThan(1);
+      const word = random.u32();
+      expect(Number.isInteger(word) && word >= 0 && word < 2 ** 32).toBe(true);
+      words.add(word);
+    }
+    expect(words.size).toBeGreaterThan(4_980);
+  });
+
+  it("gives secrets and ids of the asked length", () => {
+    const random = new SystemRandom();
+
+    expect(random.bytes(32)).toHaveLength(32);
+    expect(Object.getPrototypeOf(random.bytes(8))).toBe(Uint8Array.prototype);
+    expect(random.id("h")).toMatch(/^h-[a-z2-7]{16}$/);
+    expect(random.id("h")).not.toBe(random.id("h"));
+  });
+});
