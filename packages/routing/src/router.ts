@@ -52,11 +52,16 @@ export class Router<Request extends DeskRequest> {
   #frontends: PeerWatch | null = null;
   #sweep: Timer | null = null;
 
-  constructor(ctx: ActorContext, settings: RouterSettings, parts: RouterRoleParts<Request>) {
+  constructor(
+    ctx: ActorContext,
+    settings: RouterSettings,
+    parts: RouterRoleParts<Request>,
+    view: ClusterView = createClusterView(ctx, { follow: { loads: true } }),
+  ) {
     this.#ctx = ctx;
     this.#settings = settings;
     this.#parts = parts;
-    this.view = createClusterView(ctx, { follow: { loads: true } });
+    this.view = view;
     this.#metrics = routerMetrics(ctx.metrics, parts.workerRole, {
       bookings: () => this.#sum((host) => host.desk.booked),
       queued: () => this.#sum((host) => host.desk.queued),

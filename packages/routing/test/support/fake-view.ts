@@ -1,6 +1,6 @@
 import type { ClusterView, ModelView, WorkerView } from "@baton/cluster-view";
 import { type LoadReport, modelName, type WorkerId, workerId } from "@baton/protocol";
-import { testGeneration, testModel, workerRegistration } from "@baton/testing";
+import { testGeneration, workerRegistration } from "@baton/testing";
 
 type Changes = Parameters<typeof workerRegistration>[0];
 
@@ -38,14 +38,16 @@ export function loadReport(id: string, changes: Partial<LoadReport> = {}): LoadR
   };
 }
 
-/** A view of one model whose workers the test sets by hand. */
+/** A view whose workers the test sets by hand. All models of the workers are in it. */
 export class FakeView implements ClusterView {
-  readonly synced = true;
+  synced = true;
   readonly #workers = new Map<WorkerId, WorkerView>();
   readonly #changes = new Set<() => void>();
+  readonly #losses = new Set<(worker: WorkerView, why: string) => void>();
+  readonly #loads = new Set<(report: LoadReport) => void>();
 
   constructor(workers: readonly WorkerView[] = []) {
-    for (const worker of workers) this.#workers.set(worker.id, worker);
+    this.set(...workers);
   }
 
   /** Adds or replaces workers, without telling anybody. */
@@ -53,7 +55,12 @@ export class FakeView implements ClusterView {
     for (const worker of workers) this.#workers.set(worker.id, worker);
   }
 
-  /** Shows a worker as lost, and answers how it was. */
+  /** Takes a worker off, without telling anybody. */
+  remove(id: string): void {
+    this.#workers.delete(workerId(id));
+  }
+
+  /** Shows a worker as lost, without telling anybody, and answers how it was. */
   lose(id: string): WorkerView {
     const worker = this.#workers.get(workerId(id));
     if (worker === undefined) throw new Error(`no worker ${id}`);
@@ -61,10 +68,27 @@ export class FakeView implements ClusterView {
     return worker;
   }
 
+  tellChange(): void {
+    for (const listener of this.#changes) listener();
+  }
+
+  tellLoss(worker: WorkerView): void {
+    for (const listener of this.#losses) listener(worker, "silent");
+    this.tellChange();
+  }
+
+  tellLoad(report: LoadReport): void {
+    for (const listener of this.#loads) listener(report);
+  }
+
   models(): readonly ModelView[] {
     const workers = [...this.#workers.values()];
-    const catalog = { model: testModel, ready: true, why: null, sets: [] };
-    return [{ model: modelName(testModel), catalog, workers }];
+    const names = new Set(workers.map(({ registration }) => registration.card.model));
+    return [...names].map((name) => ({
+      model: modelName(name),
+      catalog: { model: name, ready: true, why: null, sets: [] },
+      workers: workers.filter(({ registration }) => registration.card.model === name),
+    }));
   }
 
   model(name: string): ModelView | undefined {
@@ -80,12 +104,14 @@ export class FakeView implements ClusterView {
     return () => void this.#changes.delete(listener);
   }
 
-  onWorkerLost(): () => void {
-    return () => undefined;
+  onWorkerLost(listener: (worker: WorkerView, why: string) => void): () => void {
+    this.#losses.add(listener);
+    return () => void this.#losses.delete(listener);
   }
 
-  onLoad(): () => void {
-    return () => undefined;
+  onLoad(listener: (report: LoadReport) => void): () => void {
+    this.#loads.add(listener);
+    return () => void this.#loads.delete(listener);
   }
 
   start(): Promise<void> {
@@ -93,6 +119,6 @@ export class FakeView implements ClusterView {
   }
 
   stop(): void {
-    this.#changes.clear();
+    for (const listeners of [this.#changes, this.#losses, this.#loads]) listeners.clear();
   }
 }
