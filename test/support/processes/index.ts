@@ -1,0 +1,14 @@
+export {
+  type ApiAnswer,
+  type ApiBody,
+  type ApiError,
+  ApiStream,
+  post,
+  textOf,
+} from "./api-client.ts";
+export { BatonProcess, runBaton } from "./baton-process.ts";
+export { type ActorSpec, Cluster, commonActors, startCluster, workerSpec } from "./cluster.ts";
+export { descendantsOf, isAlive } from "./process-table.ts";
+export { readStatus } from "./read-status.ts";
+export { describeWith } from "./requirements.ts";
+export { waitUntil, within } from "./wait-until.ts";

@@ -1,0 +1,150 @@
+import { createHash } from "node:crypto";
+import {
+  Decode,
+  Generate,
+  Prefill,
+  RequestTransitions,
+  RouteDecode,
+  RoutePrefill,
+  subjectRow,
+  TokenFrame,
+} from "@baton/protocol";
+import type { ObservedMessage } from "@baton/runtime";
+import { KvPicture } from "./kv-picture.ts";
+import type { SimClient } from "./sim-client.ts";
+
+interface Legs {
+  prefills: number;
+  decodes: number;
+  ends: number;
+}
+
+/** Hears every message of a run: its digest, and what no message may say. */
+export class BusWatch {
+  readonly picture: KvPicture;
+  messages = 0;
+  /** Dispatches that reached a worker, over all requests. */
+  prefillsSent = 0;
+  decodesSent = 0;
+  readonly #digest = createHash("sha256");
+  readonly #clients: ReadonlyMap<string, SimClient>;
+  readonly #report: (problem: string) => void;
+  readonly #legs = new Map<string, Legs>();
+  /** Who has which stream of a Frontend's life. */
+  readonly #streams = new Map<string, SimClient>();
+
+  constructor(clients: ReadonlyMap<string, SimClient>, report: (problem: string) => void) {
+    this.#clients = clients;
+    this.#report = report;
+    this.picture = new KvPicture(report);
+  }
+
+  /** Over every message: time, sender, subject, reply, receivers and payload, in order. */
+  get digest(): string {
+    return this.#digest.copy().digest("hex");
+  }
+
+  hear(message: ObservedMessage): void {
+    const { atMs, from, subject, reply, receivers, chunk, payload } = message;
+    const part = chunk === null ? "" : `${chunk.index}/${chunk.count}`;
+    this.messages += 1;
+    this.#digest.update(`\n${atMs} ${from} ${subject} ${reply} ${receivers} ${part} `);
+    this.#digest.update(payload);
+    const name = subjectRow(subject)?.message?.name;
+    if (name === undefined || chunk !== null || payload[0] === 0xc1) return;
+    this.#read(name, message);
+  }
+
+  #read(name: string, { payload, atMs, from, subject, receivers }: ObservedMessage): void {
+    switch (name) {
+      case "route-prefill":
+        this.#onRoute(RoutePrefill.decode(payload), atMs, from);
+        return;
+      case "route-decode":
+        this.#onRoute(RouteDecode.decode(payload), atMs, from);
+        return;
+      case "prefill":
+        this.#onDispatch("prefill", Prefill.decode(payload).requestId, receivers);
+        return;
+      case "decode":
+        this.#onDispatch("decode", Decode.decode(payload).requestId, receivers);
+        return;
+      case "generate":
+        this.#onDispatch("decode", Generate.decode(payload).requestId, receivers);
+        return;
+      case "token-frame":
+        this.#onFrame(TokenFrame.decode(payload), subject);
+        return;
+      case "request-transitions":
+        this.#onTransitions(RequestTransitions.decode(payload));
+        return;
+      case "kv-feed":
+        this.picture.take(payload);
+        return;
+      default:
+        return;
+    }
+  }
+
+  #onRoute(
+    head: { requestId: string; frontendId: string; frontendGeneration: number; stream: number },
+    atMs: number,
+    from: string,
+  ): void {
+    const client = this.#clients.get(head.requestId);
+    if (client === undefined) {
+      this.#report(`${from} routes ${head.requestId}, which nobody sent`);
+      return;
+    }
+    this.#streams.set(`${head.frontendId}/${head.frontendGeneration}/${head.stream}`, client);
+    if (client.end !== null) {
+      this.#report(`${head.requestId} is routed at ${atMs}, after its end at ${client.endedAtMs}`);
+    }
+  }
+
+  #onDispatch(leg: "prefill" | "decode", requestId: string, receivers: number): void {
+    const legs = this.#legsOf(requestId);
+    if (leg === "prefill") legs.prefills += 1;
+    else legs.decodes += 1;
+    if (legs.prefills > 1 || legs.decodes > 1) this.#report(`${requestId} is dispatched twice`);
+    if (receivers === 0) return;
+    if (leg === "prefill") this.prefillsSent += 1;
+    else this.decodesSent += 1;
+  }
+
+  /** Every token on the bus must be of the text of the request whose stream it is on. */
+  #onFrame(frame: TokenFrame, subject: string): void {
+    const frontendId = subject.slice(subject.lastIndexOf(".") + 1);
+    for (const { stream, choice, offset, tokens } of frame.entries) {
+      const client = this.#streams.get(`${frontendId}/${frame.frontendGeneration}/${stream}`);
+      if (client === undefined) {
+        this.#report(`${frame.workerId} sends tokens on stream ${stream}, which is nobody's`);
+        continue;
+      }
+      const text = String.fromCharCode(...tokens);
+      const wanted = client.expected.generated[choice]?.slice(offset, offset + tokens.length);
+      if (text !== wanted) {
+        this.#report(
+          `${frame.workerId} sends ${client.requestId} ${JSON.stringify(text)} at ${offset}, not ${JSON.stringify(wanted)}`,
+        );
+      }
+    }
+  }
+
+  #onTransitions({ transitions }: RequestTransitions): void {
+    for (const [requestId, state] of transitions) {
+      if (state !== "completed" && state !== "failed" && state !== "cancelled") continue;
+      const legs = this.#legsOf(requestId);
+      legs.ends += 1;
+      if (legs.ends > 1) this.#report(`${requestId} ends twice on the bus`);
+    }
+  }
+
+  #legsOf(requestId: string): Legs {
+    const known = this.#legs.get(requestId);
+    if (known !== undefined) return known;
+    const legs: Legs = { prefills: 0, decodes: 0, ends: 0 };
+    this.#legs.set(requestId, legs);
+    return legs;
+  }
+}

@@ -1,0 +1,100 @@
+import { type KvEvent, KvFeed, unpackKvEvents } from "@baton/protocol";
+
+interface RankPicture {
+  generation: number;
+  sequence: number;
+  readonly hashes: Set<string>;
+}
+
+/** What a follower of the KV feed knows of the workers' caches, and where the feed breaks its promises. */
+export class KvPicture {
+  readonly #ranks = new Map<string, RankPicture>();
+  readonly #gone = new Map<string, number>();
+  readonly #report: (problem: string) => void;
+  #epoch = 0;
+  #feedSequence = 0;
+
+  constructor(report: (problem: string) => void) {
+    this.#report = report;
+  }
+
+  /** Takes one message of the feed. */
+  take(payload: Uint8Array): void {
+    const entry = KvFeed.decode(payload);
+    if (entry.epoch > this.#epoch) this.#begin(entry.epoch);
+    if (entry.epoch < this.#epoch) return;
+    if (entry.feedSequence !== this.#feedSequence + 1) {
+      this.#report(`the feed goes from ${this.#feedSequence} to ${entry.feedSequence}`);
+    }
+    this.#feedSequence = entry.feedSequence;
+    const key = `${entry.workerId}/${entry.dpRank}`;
+    const gone = this.#gone.get(entry.workerId) ?? 0;
+    if (entry.kind === "gone") {
+      this.#gone.set(entry.workerId, Math.max(gone, entry.generation));
+      for (const [rank, { generation }] of this.#ranks) {
+        const isOfWorker = rank.startsWith(`${entry.workerId}/`);
+        if (isOfWorker && generation <= entry.generation) this.#ranks.delete(rank);
+      }
+      return;
+    }
+    if (entry.generation <= gone) {
+      this.#report(`a ${entry.kind} of ${key} generation ${entry.generation}, which is gone`);
+      return;
+    }
+    if (entry.kind === "dump") this.#replace(key, entry);
+    else this.#apply(key, entry);
+  }
+
+  /** The sequence hashes that a rank is known to hold in a generation, as hex. */
+  held(workerId: string, dpRank: number, generation: number): ReadonlySet<string> {
+    const rank = this.#ranks.get(`${workerId}/${dpRank}`);
+    return rank?.generation === generation ? rank.hashes : new Set();
+  }
+
+  /** The workers that it knows something of. */
+  known(): { readonly workerId: string; readonly generation: number }[] {
+    return [...this.#ranks].map(([key, { generation }]) => ({
+      workerId: key.slice(0, key.lastIndexOf("/")),
+      generation,
+    }));
+  }
+
+  #begin(epoch: number): void {
+    this.#epoch = epoch;
+    this.#feedSequence = 0;
+    this.#ranks.clear();
+    this.#gone.clear();
+  }
+
+  #replace(key: string, { generation, sequence, events }: KvFeed): void {
+    const hashes = new Set<string>();
+    for (const event of unpackKvEvents(events)) applyEvent(hashes, event);
+    this.#ranks.set(key, { generation, sequence, hashes });
+  }
+
+  #apply(key: string, { generation, sequence, events }: KvFeed): void {
+    let rank = this.#ranks.get(key);
+    if (rank === undefined || rank.generation !== generation) {
+      rank = { generation, sequence: 0, hashes: new Set() };
+      this.#ranks.set(key, rank);
+    }
+    if (sequence !== rank.sequence + 1) {
+      this.#report(`${key} goes from batch ${rank.sequence} to ${sequence} without a dump`);
+    }
+    rank.sequence = sequence;
+    for (const event of unpackKvEvents(events)) applyEvent(rank.hashes, event);
+  }
+}
+
+/** Applies a cache change to a set of sequence hashes. */
+export function applyEvent(hashes: Set<string>, event: KvEvent): void {
+  if (event.kind === "cleared") hashes.clear();
+  else if (event.kind === "stored") for (const hash of each(event.sequenceHashes)) hashes.add(hash);
+  else for (const hash of each(event.sequenceHashes)) hashes.delete(hash);
+}
+
+function* each(bytes: Uint8Array): Generator<string> {
+  for (let at = 0; at < bytes.length; at += 8) {
+    yield Buffer.from(bytes.buffer, bytes.byteOffset + at, 8).toString("hex");
+  }
+}

@@ -1,0 +1,93 @@
+import type {
+  ClusterShape,
+  Draw,
+  PlannedOutput,
+  PlannedRequest,
+  Temper,
+} from "./simulation-plan.ts";
+
+/** Milliseconds in which clients come. */
+export const troubleMs = 2_500;
+const prefixes = 3;
+const printable = "abcdefghijklmnopqrstuvwxyz ";
+
+/** Draws the clients of a run. Many share the beginning of their prompts; no two prompts are equal. */
+export function planRequests(draw: Draw, temper: Temper, shape: ClusterShape): PlannedRequest[] {
+  const count = draw.integer(6, 22);
+  const heads = Array.from({ length: prefixes }, () => drawTokens(draw, draw.integer(16, 120)));
+  const requests: PlannedRequest[] = [];
+  for (let index = 0; index < count; index++) {
+    requests.push({
+      atMs: draw.between(0, troubleMs),
+      frontend: draw.integer(0, shape.frontends - 1),
+      prompt: drawPrompt(draw, heads, index),
+      output: drawOutput(draw),
+      leavesAfterMs: temper === "calm" || !draw.chance(0.3) ? null : drawPatience(draw),
+    });
+  }
+  return requests.sort((a, b) => a.atMs - b.atMs);
+}
+
+function drawPrompt(
+  draw: Draw,
+  heads: readonly Uint32Array[],
+  index: number,
+): PlannedRequest["prompt"] {
+  if (draw.chance(0.3)) {
+    const text = `${drawText(draw, draw.integer(0, 60))}#${index}`;
+    return draw.chance(0.5) ? { kind: "text", text } : { kind: "chat", text };
+  }
+  const head = draw.chance(0.7) ? draw.pick(heads) : new Uint32Array(0);
+  // What follows the head names the request, so that its text is its own.
+  const tail = [index & 0xff, index >>> 8, ...drawTokens(draw, draw.integer(1, 12))];
+  const tokens = new Uint32Array(head.length + tail.length);
+  tokens.set(head);
+  tokens.set(tail, head.length);
+  return { kind: "tokens", tokens };
+}
+
+function drawOutput(draw: Draw): PlannedOutput {
+  const isShort = draw.chance(0.15);
+  return {
+    maxTokens: isShort ? 1 : draw.integer(2, 48),
+    n: draw.chance(0.15) ? 2 : 1,
+    stop: draw.chance(0.15) ? [draw.pick(["-0", "-1", "-0 "])] : [],
+    temperature: draw.chance(0.25) ? 0.7 : 0,
+    samplingSeed: draw.integer(0, 1_000_000),
+  };
+}
+
+/** Some leave at once, most while something runs, a few after the end. */
+function drawPatience(draw: Draw): number {
+  return draw.weighted([
+    [() => 0, 1],
+    [() => draw.between(0, 10), 3],
+    [() => draw.between(0, 150), 4],
+    [() => draw.between(0, 1_000), 2],
+  ])();
+}
+
+function drawTokens(draw: Draw, length: number): Uint32Array {
+  return Uint32Array.from({ length }, () => draw.integer(0, 255));
+}
+
+function drawText(draw: Draw, length: number): string {
+  return Array.from({ length }, () => draw.pick([...printable])).join("");
+}
+
+/** The clients that come when all trouble is over: two at each Frontend, and all must be served. */
+export function finalRequests(draw: Draw, shape: ClusterShape): PlannedRequest[] {
+  return Array.from({ length: shape.frontends * 2 }, (_, index) => ({
+    atMs: draw.between(0, 100),
+    frontend: index % shape.frontends,
+    prompt: { kind: "text", text: `${drawText(draw, draw.integer(5, 50))}#final-${index}` },
+    output: {
+      maxTokens: draw.integer(4, 16),
+      n: 1,
+      stop: [],
+      temperature: 0,
+      samplingSeed: 0,
+    },
+    leavesAfterMs: null,
+  }));
+}

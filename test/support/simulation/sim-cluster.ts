@@ -1,0 +1,271 @@
+import { decodeRouter } from "@baton/decode-router";
+import { discovery } from "@baton/discovery";
+import { kvEventAggregator } from "@baton/kv-event-aggregator";
+import { prefillRouter } from "@baton/prefill-router";
+import { actorId, modelName, type NamespaceName, namespaceName } from "@baton/protocol";
+import {
+  type ActorDefinition,
+  MemoryNetwork,
+  ProcessClock,
+  type RunningActor,
+  readOptions,
+  SeededRandom,
+  silentLogger,
+  startActor,
+  VirtualClock,
+} from "@baton/runtime";
+import { createWorker, type EngineFactory } from "@baton/worker";
+import { tokenizerFolder } from "./expected-output.ts";
+import { SimMetrics } from "./sim-metrics.ts";
+import { SimMover, SimTransfers } from "./sim-mover.ts";
+import { frontendWithPort, type SimOrgans, type SimProcess } from "./sim-process.ts";
+import type { PlannedActor, SimulationPlan } from "./simulation-plan.ts";
+
+/** The model of every run. */
+export const simModel = modelName("sim/model");
+/** How long staged KV waits: longer than a request may take to come for it. */
+export const simLeaseMs = 4_000;
+/** Every deadline of a request, in its states together, is below this. */
+export const requestBoundMs = 20_000;
+
+const log = silentLogger();
+const deadlineFlags = {
+  "preparing-ms": 2_000,
+  "prefill-queued-ms": 2_500,
+  "prefill-running-ms": 2_500,
+  "decode-routing-ms": 2_500,
+  "handoff-ms": 2_500,
+  "decode-queued-ms": 2_500,
+  "decode-running-ms": 2_500,
+  "token-gap-ms": 2_000,
+  "router-notice-ms": 800,
+  "bus-grace-ms": 2_000,
+  "artifact-timeout-ms": 500,
+  "frames-timeout-ms": 500,
+};
+
+/** All actors of a run, on one clock and one network. */
+export class SimCluster {
+  readonly clock = new VirtualClock();
+  readonly network: MemoryNetwork;
+  readonly namespace: NamespaceName = namespaceName("simulation");
+  /** Every life that was begun, dead ones included. */
+  readonly processes: SimProcess[] = [];
+  readonly #plan: SimulationPlan;
+  readonly #engine: EngineFactory;
+  readonly #random: SeededRandom;
+  readonly #transfers = new SimTransfers();
+  readonly #current = new Map<string, SimProcess>();
+  readonly #generations = new Map<string, number>();
+
+  constructor(plan: SimulationPlan, engine: EngineFactory) {
+    this.#plan = plan;
+    this.#engine = engine;
+    this.#random = new SeededRandom(`cluster-${plan.seed}`);
+    const { minDelayMs, maxDelayMs, maxPayloadBytes } = plan.shape;
+    this.network = new MemoryNetwork({
+      clock: this.clock,
+      random: this.#random.fork("network"),
+      minDelayMs,
+      maxDelayMs,
+      maxPayloadBytes,
+    });
+  }
+
+  /** The process that stands for an id; undefined if it was never started. */
+  process(id: string): SimProcess | undefined {
+    return this.#current.get(id);
+  }
+
+  /** The processes that stand for their ids and have not ended. */
+  living(): SimProcess[] {
+    return [...this.#current.values()].filter(
+      ({ phase }) => phase === "running" || phase === "paused",
+    );
+  }
+
+  start(planned: PlannedActor): void {
+    const clock = new ProcessClock(this.clock);
+    const metrics = new SimMetrics();
+    const organs: SimOrgans = { port: null, engine: null, mover: null };
+    const life = this.processes.filter(({ id }) => id === planned.id).length;
+    const actor = this.#startActor(planned, { clock, metrics, organs, life });
+    const process: SimProcess = {
+      id: planned.id,
+      role: planned.role,
+      planned,
+      actor,
+      clock,
+      metrics,
+      organs,
+      phase: "running",
+      isConnected: true,
+    };
+    this.#generations.set(planned.id, actor.generation);
+    this.#current.set(planned.id, process);
+    this.processes.push(process);
+    void actor.done.then(() => {
+      if (process.phase !== "dead") process.phase = "left";
+    });
+  }
+
+  kill(id: string): void {
+    const process = this.#living(id);
+    if (process === undefined) return;
+    process.phase = "dead";
+    this.network.kill(actorId(id));
+    process.clock.kill();
+    process.organs.mover?.die();
+  }
+
+  drain(id: string): void {
+    const process = this.#living(id);
+    if (process === undefined) return;
+    // A signal reaches a stopped process when it goes on.
+    process.clock.setTimer(0, () => void process.actor.drain());
+  }
+
+  pause(id: string): void {
+    const process = this.#living(id);
+    if (process?.phase !== "running") return;
+    process.phase = "paused";
+    this.network.pause(actorId(id));
+  }
+
+  resume(id: string): void {
+    const process = this.#living(id);
+    if (process?.phase !== "paused") return;
+    process.phase = "running";
+    this.network.resume(actorId(id));
+  }
+
+  disconnect(id: string): void {
+    const process = this.#living(id);
+    if (process === undefined) return;
+    process.isConnected = false;
+    this.network.disconnect(actorId(id));
+  }
+
+  reconnect(id: string): void {
+    const process = this.#living(id);
+    if (process === undefined || process.isConnected) return;
+    process.isConnected = true;
+    this.network.reconnect(actorId(id));
+  }
+
+  stopServer(): void {
+    for (const { id } of this.living()) this.disconnect(id);
+  }
+
+  startServer(): void {
+    for (const { id } of this.living()) this.reconnect(id);
+  }
+
+  /** Ends every fault that can end: what stands still goes on, what is cut off comes back. */
+  heal(): void {
+    for (const { id } of this.living()) {
+      this.resume(id);
+      this.reconnect(id);
+    }
+  }
+
+  /** Starts what has died or left. */
+  restart(id: string): void {
+    const process = this.#current.get(id);
+    if (process?.phase === "dead" || process?.phase === "left") this.start(process.planned);
+  }
+
+  #living(id: string): SimProcess | undefined {
+    const process = this.#current.get(id);
+    return process?.phase === "running" || process?.phase === "paused" ? process : undefined;
+  }
+
+  #startActor(planned: PlannedActor, parts: LifeParts): RunningActor {
+    switch (planned.role) {
+      case "frontend":
+        return this.#run(frontendWithPort(parts.organs), planned, parts, deadlineFlags);
+      case "discovery":
+        return this.#run(discovery, planned, parts, {});
+      case "prefill-router":
+        return this.#run(prefillRouter, planned, parts, this.#routerFlags());
+      case "decode-router":
+        return this.#run(decodeRouter, planned, parts, this.#routerFlags());
+      case "kv-event-aggregator":
+        return this.#run(kvEventAggregator, planned, parts, { "recovery-timeout-ms": 500 });
+      case "worker":
+        return this.#run(this.#worker(parts), planned, parts, this.#workerFlags(planned));
+    }
+  }
+
+  #run<Config>(
+    definition: ActorDefinition<Config>,
+    { id }: PlannedActor,
+    { clock, metrics, life }: LifeParts,
+    flags: Readonly<Record<string, unknown>>,
+  ): RunningActor {
+    const lastGeneration = this.#generations.get(id);
+    return startActor(definition, {
+      id,
+      namespace: this.namespace,
+      config: readOptions(definition.options, { flags, env: {} }),
+      connect: (options) =>
+        Promise.resolve(this.network.connect({ ...options, process: clock })),
+      clock,
+      random: this.#random.fork(`${id}/${life}`),
+      log,
+      metrics,
+      identity: { host: "sim-host", pid: 1, admin: null },
+      drainTimeoutMs: 3_000,
+      ...(lastGeneration === undefined ? {} : { lastGeneration }),
+    });
+  }
+
+  #worker({ clock, organs }: LifeParts) {
+    return createWorker({
+      engines: {
+        mock: () =>
+          Promise.resolve(async (config, deps) => {
+            const engine = await this.#engine(config, deps);
+            organs.engine = engine;
+            return engine;
+          }),
+      },
+      createMover: (_, deps) => {
+        const mover = new SimMover(this.#transfers, clock, deps);
+        organs.mover = mover;
+        return mover;
+      },
+    });
+  }
+
+  #routerFlags(): Readonly<Record<string, unknown>> {
+    return { "router-mode": this.#plan.shape.routerMode };
+  }
+
+  #workerFlags({ workerType }: PlannedActor): Readonly<Record<string, unknown>> {
+    const { shape } = this.#plan;
+    return {
+      "worker-type": workerType,
+      "model-name": simModel,
+      model: tokenizerFolder,
+      "decode-only": shape.isDecodeOnly,
+      "handoff-lease-ms": simLeaseMs,
+      "context-length": 600,
+      blocks: shape.blocks,
+      "block-size": 16,
+      "max-num-seqs": shape.maxSequences,
+      "max-batched-tokens": 128,
+      "mock-prefill-ms": shape.prefillMs,
+      "mock-decode-ms": shape.decodeMs,
+      "transfer-gbps": shape.transferGbps,
+    };
+  }
+}
+
+interface LifeParts {
+  readonly clock: ProcessClock;
+  readonly metrics: SimMetrics;
+  readonly organs: SimOrgans;
+  /** How often the id was started before. */
+  readonly life: number;
+}

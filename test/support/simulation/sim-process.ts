@@ -1,0 +1,43 @@
+import { createFrontendCore, frontendOptions, type RequestPort } from "@baton/frontend";
+import type { ActorRole } from "@baton/protocol";
+import type { ActorDefinition, ProcessClock, RunningActor } from "@baton/runtime";
+import type { Engine } from "@baton/worker";
+import type { SimMetrics } from "./sim-metrics.ts";
+import type { SimMover } from "./sim-mover.ts";
+import type { PlannedActor } from "./simulation-plan.ts";
+
+/** One life of one actor: a process that may stop, die and leave. */
+export interface SimProcess {
+  readonly id: string;
+  readonly role: ActorRole;
+  readonly planned: PlannedActor;
+  readonly actor: RunningActor;
+  readonly clock: ProcessClock;
+  readonly metrics: SimMetrics;
+  readonly organs: SimOrgans;
+  /** `left`: it drained or stopped by itself. */
+  phase: "running" | "paused" | "dead" | "left";
+  isConnected: boolean;
+}
+
+/** What the simulator holds of the inside of a process. Filled when the actor makes it. */
+export interface SimOrgans {
+  port: RequestPort | null;
+  engine: Engine | null;
+  mover: SimMover | null;
+}
+
+type FrontendConfig = Parameters<typeof createFrontendCore>[1];
+
+/** A Frontend without HTTP, whose port the simulator's clients use. */
+export function frontendWithPort(organs: SimOrgans): ActorDefinition<FrontendConfig> {
+  return {
+    role: "frontend",
+    options: frontendOptions,
+    create: (context, config) => {
+      const core = createFrontendCore(context, config);
+      organs.port = core;
+      return core;
+    },
+  };
+}

@@ -1,0 +1,301 @@
+import type { ObservedMessage } from "@baton/runtime";
+import type { EngineFactory } from "@baton/worker";
+import { BusWatch } from "./bus-watch.ts";
+import {
+  checkHandlerErrors,
+  checkHandoffs,
+  checkStarted,
+  feedDifferences,
+  whatIsHeld,
+} from "./end-checks.ts";
+import { Noise, noiseByte, noiseId } from "./noise.ts";
+import { troubleMs } from "./plan-requests.ts";
+import type { SeedStats } from "./run-seed.ts";
+import { SimClient } from "./sim-client.ts";
+import { requestBoundMs, SimCluster } from "./sim-cluster.ts";
+import type { PlannedFault, PlannedRequest, SimulationPlan } from "./simulation-plan.ts";
+
+/** What a run may be asked to show. */
+export interface SimOptions {
+  /** Told of every message and every fault, as they happen. */
+  readonly onMessage?: (message: ObservedMessage) => void;
+  readonly onNote?: (atMs: number, note: string) => void;
+}
+
+const readyBoundMs = 12_000;
+/** What is held without a request is let go within a lease, and what follows from it. */
+const restBoundMs = 10_000;
+/** A client that has left is known to have left within this time. */
+const cancelBoundMs = 500;
+const leaveBoundMs = 10_000;
+const maxViolations = 20;
+
+/** One run: a cluster, its clients, its trouble, and what is checked when it is over. */
+export class Simulation {
+  readonly violations: string[] = [];
+  readonly #plan: SimulationPlan;
+  readonly #cluster: SimCluster;
+  readonly #watch: BusWatch;
+  readonly #noise: Noise;
+  readonly #clients = new Map<string, SimClient>();
+  readonly #options: SimOptions;
+  readonly #startMs: number;
+  /** Deliveries of what is no message. */
+  #noiseHeard = 0;
+
+  constructor(plan: SimulationPlan, engine: EngineFactory, options: SimOptions) {
+    this.#plan = plan;
+    this.#options = options;
+    this.#cluster = new SimCluster(plan, engine);
+    this.#startMs = this.#cluster.clock.nowMs();
+    this.#watch = new BusWatch(this.#clients, (problem) => this.#report(problem));
+    this.#cluster.network.observe((message) => this.#hear(message));
+    this.#noise = new Noise(this.#cluster);
+  }
+
+  get digest(): string {
+    return this.#watch.digest;
+  }
+
+  async run(): Promise<void> {
+    await this.#begin();
+    await this.#trouble();
+    await this.#rest();
+    await this.#serveAgain();
+    if (this.#plan.endsWithGarbage) await this.#babble();
+    await this.#leave();
+    this.#checkClients();
+    checkHandlerErrors(this.#cluster, (problem) => this.#report(problem));
+    checkStarted(this.#cluster, this.#watch, (problem) => this.#report(problem));
+  }
+
+  stats(): SeedStats {
+    const failed: Record<string, number> = {};
+    const modes: Record<string, number> = {};
+    let completed = 0;
+    let cancelled = 0;
+    for (const { end } of this.#clients.values()) {
+      if (end?.kind === "completed") {
+        completed += 1;
+        count(modes, end.summary.mode ?? "none");
+      } else if (end?.kind === "cancelled") cancelled += 1;
+      else if (end?.kind === "failed") count(failed, end.error.code);
+    }
+    return {
+      temper: this.#plan.temper,
+      requests: this.#clients.size,
+      completed,
+      cancelled,
+      failed,
+      modes,
+      faults: this.#plan.faults.length,
+      messages: this.#watch.messages,
+      virtualMs: this.#cluster.clock.nowMs() - this.#startMs,
+    };
+  }
+
+  async #begin(): Promise<void> {
+    const { clock } = this.#cluster;
+    for (const actor of this.#plan.actors) {
+      clock.setTimer(actor.startsAtMs, () => this.#cluster.start(actor));
+    }
+    if (!this.#plan.waitsForReady) return;
+    await clock.advanceBy(500);
+    await this.#untilAllReady("at the start");
+  }
+
+  async #trouble(): Promise<void> {
+    const { clock } = this.#cluster;
+    this.#note("trouble begins");
+    for (const [index, planned] of this.#plan.requests.entries()) {
+      this.#sendLater(`r-${index}`, planned);
+    }
+    for (const fault of this.#plan.faults) {
+      clock.setTimer(fault.atMs, () => this.#strike(fault));
+    }
+    await clock.advanceBy(troubleMs + 1);
+  }
+
+  /** Everything that can go on goes on. What was asked for ends, and nothing stays held. */
+  async #rest(): Promise<void> {
+    this.#note("trouble is over");
+    this.#cluster.heal();
+    const isOpen = (client: SimClient) => client.isOpen;
+    await this.#until(() => ![...this.#clients.values()].some(isOpen), requestBoundMs);
+    for (const client of this.#clients.values()) {
+      if (!client.isOpen) continue;
+      const ms = this.#cluster.clock.nowMs() - (client.submittedAtMs ?? 0);
+      this.#report(`${client.requestId} has no end ${Math.round(ms)} ms after it came`);
+    }
+    await this.#untilNothingHeld("after the trouble");
+    checkHandoffs(this.#cluster, (problem) => this.#report(problem));
+  }
+
+  /** With every actor there again, the cluster serves as if nothing had been. */
+  async #serveAgain(): Promise<void> {
+    for (const { id } of this.#plan.actors) this.#cluster.restart(id);
+    if (!(await this.#untilAllReady("when all came back"))) return;
+    const names = this.#plan.finalRequests.map((planned, index) => {
+      this.#sendLater(`final-${index}`, planned);
+      return `final-${index}`;
+    });
+    const ends = () => names.map((name) => this.#clients.get(name)?.end ?? null);
+    await this.#until(() => !ends().includes(null), requestBoundMs, 20);
+    for (const [index, end] of ends().entries()) {
+      if (end?.kind !== "completed") {
+        this.#report(`final-${index} is not served by the whole cluster: ${describeEnd(end)}`);
+      }
+    }
+    await this.#untilNothingHeld("after the last requests");
+    await this.#until(() => feedDifferences(this.#cluster, this.#watch).length === 0, restBoundMs);
+    for (const difference of feedDifferences(this.#cluster, this.#watch)) this.#report(difference);
+  }
+
+  /** What cannot be decoded raises a counter wherever it is heard. */
+  async #babble(): Promise<void> {
+    const before = this.#malformed();
+    const heardBefore = this.#noiseHeard;
+    this.#noise.sayEverywhere(Uint8Array.of(noiseByte, 1, 2, 3));
+    await this.#cluster.clock.advanceBy(600);
+    const counted = this.#malformed() - before;
+    const heard = this.#noiseHeard - heardBefore;
+    if (counted < heard) {
+      this.#report(`${heard} messages could not be decoded, and ${counted} were counted`);
+    }
+  }
+
+  /** Everybody leaves, and nothing is left behind: no actor, no timer. */
+  async #leave(): Promise<void> {
+    this.#note("everybody leaves");
+    const { clock } = this.#cluster;
+    for (const { id } of this.#cluster.living()) this.#cluster.drain(id);
+    await this.#noise.leave();
+    await this.#until(() => this.#cluster.living().length === 0, leaveBoundMs);
+    for (const { id, actor } of this.#cluster.living()) {
+      this.#report(`${id} does not leave: it is ${actor.state}`);
+    }
+    await this.#until(() => clock.pendingTimers === 0, leaveBoundMs);
+    if (clock.pendingTimers > 0) this.#report(`${clock.pendingTimers} timers are left behind`);
+  }
+
+  #checkClients(): void {
+    const isCalm = this.#plan.temper === "calm" || this.#plan.temper === "departures";
+    for (const client of this.#clients.values()) {
+      for (const problem of client.problems) this.#report(problem);
+      const { end, endedAtMs, leftAtMs, requestId } = client;
+      if (leftAtMs !== null && endedAtMs !== null && endedAtMs - leftAtMs > cancelBoundMs) {
+        this.#report(`${requestId} ends ${endedAtMs - leftAtMs} ms after its client left`);
+      }
+      if (isCalm && end?.kind === "failed" && !mayFailInCalm(this.#plan, end.error.code)) {
+        this.#report(`${requestId} fails although nothing went wrong: ${describeEnd(end)}`);
+      }
+    }
+  }
+
+  #sendLater(name: string, planned: PlannedRequest): void {
+    const { clock } = this.#cluster;
+    const client = new SimClient(name, planned, () => clock.nowMs());
+    this.#clients.set(name, client);
+    clock.setTimer(planned.atMs, () => {
+      client.comeTo(this.#cluster.process(`fe-${planned.frontend + 1}`));
+    });
+  }
+
+  #strike(fault: PlannedFault): void {
+    const cluster = this.#cluster;
+    const { clock } = cluster;
+    this.#note("id" in fault ? `${fault.kind} ${fault.id}` : fault.kind);
+    switch (fault.kind) {
+      case "kill":
+      case "drain":
+        if (fault.kind === "kill") cluster.kill(fault.id);
+        else cluster.drain(fault.id);
+        if (fault.backAfterMs === null) return;
+        clock.setTimer(fault.backAfterMs, () => {
+          this.#note(`start ${fault.id}`);
+          cluster.restart(fault.id);
+        });
+        return;
+      case "pause":
+        cluster.pause(fault.id);
+        clock.setTimer(fault.forMs, () => cluster.resume(fault.id));
+        return;
+      case "disconnect":
+        cluster.disconnect(fault.id);
+        clock.setTimer(fault.forMs, () => cluster.reconnect(fault.id));
+        return;
+      case "server-stop":
+        cluster.stopServer();
+        clock.setTimer(fault.forMs, () => cluster.startServer());
+        return;
+      case "garbage":
+        this.#noise.sayOn(fault.row, fault.bytes);
+        return;
+    }
+  }
+
+  async #untilAllReady(when: string): Promise<boolean> {
+    const waiting = () => this.#cluster.living().filter(({ actor }) => actor.state !== "ready");
+    const isReady = () =>
+      this.#cluster.living().length === this.#plan.actors.length && waiting().length === 0;
+    if (await this.#until(isReady, readyBoundMs)) return true;
+    for (const { actor, id } of waiting()) {
+      this.#report(`${id} is ${actor.state} ${when}: ${actor.why}`);
+    }
+    return false;
+  }
+
+  async #untilNothingHeld(when: string): Promise<void> {
+    await this.#until(() => whatIsHeld(this.#cluster).length === 0, restBoundMs);
+    for (const held of whatIsHeld(this.#cluster)) this.#report(`${when}: ${held}`);
+  }
+
+  /** Lets time pass until it holds, looked at every so often. False if it does not within the bound. */
+  async #until(condition: () => boolean, boundMs: number, stepMs = 40): Promise<boolean> {
+    const { clock } = this.#cluster;
+    const untilMs = clock.nowMs() + boundMs;
+    while (!condition()) {
+      if (clock.nowMs() >= untilMs) return false;
+      await clock.advanceBy(stepMs);
+    }
+    return true;
+  }
+
+  #hear(message: ObservedMessage): void {
+    if (message.from === noiseId) this.#noiseHeard += message.receivers;
+    this.#options.onMessage?.(message);
+    this.#watch.hear(message);
+  }
+
+  #malformed(): number {
+    const counters = /malformed|undecodable/;
+    return this.#cluster.processes.reduce(
+      (sum, { metrics }) => sum + metrics.sumCounters(counters),
+      0,
+    );
+  }
+
+  #note(note: string): void {
+    this.#options.onNote?.(this.#cluster.clock.nowMs(), note);
+  }
+
+  #report(problem: string): void {
+    this.#note(`VIOLATION ${problem}`);
+    if (this.violations.length < maxViolations) this.violations.push(problem);
+  }
+}
+
+function count(into: Record<string, number>, key: string): void {
+  into[key] = (into[key] ?? 0) + 1;
+}
+
+/** A worker with few blocks may be too busy for a request's deadline. */
+function mayFailInCalm({ shape }: SimulationPlan, code: string): boolean {
+  return shape.blocks < 64 && (code === "deadline_exceeded" || code === "overloaded");
+}
+
+function describeEnd(end: SimClient["end"]): string {
+  if (end === null) return "it has no end";
+  if (end.kind !== "failed") return end.kind;
+  return `${end.stage} ${end.error.code} ${end.error.message}`;
+}
