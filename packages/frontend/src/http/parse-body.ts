@@ -196,7 +196,7 @@ function withoutNulls(raw: unknown): Readonly<Record<string, unknown>> {
   if (typeof raw !== "object" || raw === null || Array.isArray(raw)) {
     throw new ServingError("invalid_request", { problem: "the body must be a JSON object" });
   }
-  return Object.fromEntries(Object.entries(raw).filter(([, value]) => value !== null));
+  return Object.fromEntries(Object.entries(raw).filter(([, value]) => (value ?? null) !== null));
 }
 
 /** A list of one prompt is that prompt; of several it is several requests, which clients send apart. */

@@ -7,8 +7,10 @@ import {
   LegFailed,
   PrefillDone,
   Queued,
+  type RequestHead,
   ServingError,
   TokenFrame,
+  type WorkerId,
 } from "@baton/protocol";
 import { clientError } from "./client-error.ts";
 import type { RelayState } from "./relay-state.ts";
@@ -44,6 +46,7 @@ function onDispatched(state: RelayState, bytes: Uint8Array): void {
   const request = state.table.find(fact);
   if (request === undefined || !request.legs[fact.leg].asked) {
     stray(state, "dispatched");
+    endLate(state, fact, fact.workerId);
     return;
   }
   dispatched(state, request, fact.leg, fact.workerId, fact.generation);
@@ -53,11 +56,11 @@ function onDispatched(state: RelayState, bytes: Uint8Array): void {
 function onPrefillDone(state: RelayState, bytes: Uint8Array): void {
   const fact = PrefillDone.decode(bytes);
   const request = state.table.find(fact);
-  if (request === undefined || request.activeLeg !== "prefill") {
+  if (request?.activeLeg !== "prefill" || !isFrom(state, request, "prefill", fact)) {
     stray(state, "prefilled");
+    endLate(state, fact, fact.workerId);
     return;
   }
-  state.table.assign(request, "prefill", fact.workerId, fact.generation);
   request.prefillDone = fact;
   request.cachedTokens = fact.cachedTokens;
   if (fact.handoff === null) request.legs.prefill.isOver = true;
@@ -103,8 +106,12 @@ function onTokens(state: RelayState, bytes: Uint8Array): void {
 export function deliverFrame(state: RelayState, frame: TokenFrame): void {
   for (const entry of frame.entries) {
     const request = state.table.live.get(entry.stream);
-    if (request === undefined || !isFrom(state, request, frame)) stray(state, "tokens");
-    else takeEntry(state, request, entry);
+    if (request !== undefined && isFrom(state, request, "decode", frame)) {
+      takeEntry(state, request, entry);
+    } else {
+      stray(state, "tokens");
+      if (entry.end === null) endLateStream(state, entry.stream, frame.workerId);
+    }
   }
 }
 
@@ -158,12 +165,34 @@ function takeFirstTokens(state: RelayState, request: RelayedRequest, fact: Prefi
   state.pump.write(request);
 }
 
-/** Whether a frame's worker is the one that has the decode leg; the first frame may come before the router's notice. */
-function isFrom(state: RelayState, request: RelayedRequest, frame: TokenFrame): boolean {
-  const leg = request.legs.decode;
+/** Whether the sender is the worker that has the leg; its first word may come before the router's notice. */
+function isFrom(
+  state: RelayState,
+  request: RelayedRequest,
+  name: Leg,
+  sender: { readonly workerId: WorkerId; readonly generation: number },
+): boolean {
+  const leg = request.legs[name];
   if (!leg.asked) return false;
-  state.table.assign(request, "decode", frame.workerId, frame.generation);
-  return leg.workerId === frame.workerId && leg.generation === frame.generation;
+  state.table.assign(request, name, sender.workerId, sender.generation);
+  return leg.workerId === sender.workerId && leg.generation === sender.generation;
+}
+
+/** A worker has something of a request that ended early: it is told again. */
+function endLate(state: RelayState, head: RequestHead, workerId: WorkerId): void {
+  const ended = state.table.endedEarly(head.stream);
+  if (ended?.requestId !== head.requestId) return;
+  state.cleanup.abort(ended.model, workerId, ended.requestId, "ended");
+}
+
+/** Frames cross an abort on their way; only a worker that still sends after this time has not heard it. */
+const abortHeardMs = 500;
+
+function endLateStream(state: RelayState, stream: number, workerId: WorkerId): void {
+  const ended = state.table.endedEarly(stream);
+  if (ended === undefined || state.clock.nowMs() - ended.atMs < abortHeardMs) return;
+  state.table.forgetEnded(stream);
+  state.cleanup.abort(ended.model, workerId, ended.requestId, "ended");
 }
 
 function takeEntry(state: RelayState, request: RelayedRequest, entry: FrameEntry): void {

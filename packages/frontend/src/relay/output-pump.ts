@@ -43,9 +43,9 @@ export class OutputPump {
 
   /** Gives out what is due of one request. */
   write(request: RelayedRequest): void {
-    const deltas = request.output?.take() ?? [];
-    if (deltas.length === 0) return;
     try {
+      const deltas = request.output?.take() ?? [];
+      if (deltas.length === 0) return;
       request.sink.output(deltas);
     } catch (error) {
       request.send({ type: "failed", error: ServingError.from(error) });

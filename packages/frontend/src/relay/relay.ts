@@ -242,7 +242,9 @@ export class Relay implements RequestPort {
     this.#leave(request, "failed", error.code);
     // What came before the failure is the client's.
     if (request.stage === "decode.streaming") pump.write(request);
-    log.info({ requestId: request.id, stage: request.stage, err: error }, "request failed");
+    if (log.isLevelEnabled("debug")) {
+      log.debug({ requestId: request.id, stage: request.stage, err: error }, "request failed");
+    }
     const { stage } = request;
     request.sink.ended({ kind: "failed", summary: request.summary(), stage, error });
   }
@@ -255,8 +257,11 @@ export class Relay implements RequestPort {
   }
 
   #leave(request: RelayedRequest, outcome: "completed" | "failed" | "cancelled", code: string) {
-    const { metrics, table } = this.#state;
+    const { clock, metrics, table } = this.#state;
     table.remove(request);
+    if (outcome !== "completed" || request.output?.isCutShort) {
+      table.rememberEnded(request, clock.nowMs());
+    }
     const stage = outcome === "completed" ? "completed" : request.stage;
     metrics.requests.add(1, { outcome, stage, code });
     if (outcome === "completed") measure(this.#state, request);

@@ -1,8 +1,18 @@
 /** Hot path: looked up once per entry of a token frame. */
-import type { ActorId, Leg, RequestHead, WorkerId } from "@baton/protocol";
+import type { ActorId, Leg, ModelName, RequestHead, RequestId, WorkerId } from "@baton/protocol";
 import type { RelayedRequest } from "./relayed-request.ts";
 
 const streamCount = 2 ** 32;
+
+/** A request that ended before its workers did. */
+export interface EndedEarly {
+  readonly requestId: RequestId;
+  readonly model: ModelName;
+  readonly atMs: number;
+}
+
+/** How many of those are remembered; the oldest go first. */
+const maxEndedEarly = 4_096;
 
 /** The live requests: by stream, and by the workers that work on them. Holds as many as the relay lets in. */
 export class RequestTable {
@@ -11,6 +21,7 @@ export class RequestTable {
   readonly #frontendId: ActorId;
   readonly #generation: number;
   readonly #atWorker = new Map<WorkerId, Set<RelayedRequest>>();
+  readonly #endedEarly = new Map<number, EndedEarly>();
   #nextStream = 1;
 
   constructor(frontendId: ActorId, generation: number) {
@@ -76,6 +87,26 @@ export class RequestTable {
   /** The workers that have a leg of some request. */
   workers(): readonly WorkerId[] {
     return [...this.#atWorker.keys()];
+  }
+
+  /** Remembers a request whose workers may not know yet that it is over. */
+  rememberEnded(request: RelayedRequest, atMs: number): void {
+    const { id, model, stream } = request;
+    this.#endedEarly.set(stream, { requestId: id, model, atMs });
+    if (this.#endedEarly.size <= maxEndedEarly) return;
+    for (const oldest of this.#endedEarly.keys()) {
+      this.#endedEarly.delete(oldest);
+      return;
+    }
+  }
+
+  /** A request of this stream that ended early, while it is remembered. */
+  endedEarly(stream: number): EndedEarly | undefined {
+    return this.#endedEarly.get(stream);
+  }
+
+  forgetEnded(stream: number): void {
+    this.#endedEarly.delete(stream);
   }
 
   remove(request: RelayedRequest): void {

@@ -96,4 +96,36 @@ describe("a client that leaves", () => {
 
     expect(rig.cleanups.sort()).toEqual(["abort d1 r1", "abort p1 r1", ...bothCancels]);
   });
+
+  it("is told again to a worker that stages or dispatches after the end", async () => {
+    const rig = new RelayRig();
+    const one = rig.submit();
+    await rig.settle();
+    one.handle.cancel();
+    await rig.settle(10);
+    rig.cleanups.length = 0;
+
+    rig.prefilled(one);
+    await rig.settle();
+    rig.dispatched(one, "decode", "d1");
+    await rig.settle();
+
+    expect(rig.cleanups).toEqual(["abort p1 r1", "abort d1 r1"]);
+  });
+
+  it("is told again to a worker that still sends after half a second, once", async () => {
+    const rig = new RelayRig();
+    const one = rig.submit();
+    await rig.toStreaming(one);
+    one.handle.cancel();
+    rig.frame("d1", [entryOf(one, "x", 1)]);
+    await rig.settle(600);
+    rig.cleanups.length = 0;
+
+    rig.frame("d1", [entryOf(one, "y", 2)]);
+    rig.frame("d1", [entryOf(one, "z", 3)]);
+    await rig.settle();
+
+    expect(rig.cleanups).toEqual(["abort d1 r1"]);
+  });
 });

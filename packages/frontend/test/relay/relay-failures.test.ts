@@ -277,6 +277,18 @@ describe("messages that are not for a request", () => {
     expect(one.sink.outcome()).toBe("running");
   });
 
+  it("are dropped when another worker says that it has prefilled", async () => {
+    const rig = new RelayRig();
+    const one = rig.submit();
+    await rig.toPrefillRunning(one);
+
+    rig.prefilled(one, { workerId: workerId("p2") });
+    await rig.settle(10);
+
+    expect(rig.statesOf(one).at(-1)).toBe("prefill.running");
+    expect(rig.routedDecodes).toEqual([]);
+  });
+
   it("are dropped after the end, and before decode was asked", async () => {
     const rig = new RelayRig();
     const one = rig.submit();
