@@ -17,7 +17,7 @@ export interface PromptKv {
 }
 
 export interface KvCacheParts {
-  readonly client: ChildClient;
+  readonly client: Pick<ChildClient, "save" | "restore">;
   readonly store: BlockStore;
   readonly slots: SlotTable;
   readonly dir: StateDir;

@@ -130,10 +130,9 @@ export class LlamaSession {
   }
 
   load(): EngineLoad {
-    const running = [...this.#requests.values()].filter((request) => request.run !== undefined);
     const activeBlocks = this.#countActiveBlocks();
     return {
-      runningSequences: running.length,
+      runningSequences: this.#runs.size,
       waitingSequences: this.#admission.waiting,
       activeBlocks,
       cachedBlocks: Math.max(0, this.#deps.holdings.size - activeBlocks),
