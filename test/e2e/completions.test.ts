@@ -97,12 +97,13 @@ describeWith(["nats"], "completions over NATS, every actor a process", () => {
 
   it.each(modes)("streams what it answers in one piece, %s", async (mode) => {
     for (const [endpoint, body] of [
-      ["chat/completions", chat(mode, { stream_options: { include_usage: true } })],
-      ["completions", text(mode, { stream_options: { include_usage: true } })],
+      ["chat/completions", chat(mode)],
+      ["completions", text(mode)],
     ] as const) {
       const whole = await post(cluster.api, endpoint, body);
       const stream = await new ApiStream(cluster.api, endpoint, {
         ...body,
+        stream_options: { include_usage: true },
         baton: { include: ["route", "timing"] },
       }).over();
 

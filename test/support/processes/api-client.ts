@@ -77,8 +77,9 @@ export async function post(
   return { status: answer.status, headers: answer.headers, body: parsed, atMs: performance.now() };
 }
 
-/** The text of an answer's choice. */
+/** The text of an answer's choice. Throws if it is no answer. */
 export function textOf(answer: ApiAnswer, choice = 0): string {
+  if (answer.status !== 200) throw new Error(`${answer.status}: ${JSON.stringify(answer.body)}`);
   const found = answer.body.choices[choice];
   return found?.message?.content ?? found?.text ?? "";
 }
