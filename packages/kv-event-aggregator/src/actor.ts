@@ -1,5 +1,5 @@
 import { createClusterView, ElderWatch } from "@baton/cluster-view";
-import { type ModelName, modelName, type WorkerId } from "@baton/protocol";
+import { type KvFeedKind, type ModelName, modelName, type WorkerId } from "@baton/protocol";
 import {
   type ActorContext,
   type ActorDefinition,
@@ -14,7 +14,7 @@ import { getKvSnapshot, listed, relayBatch, workerLost } from "./handlers.ts";
 import { HistoryClient } from "./history-client.ts";
 import { aggregatorMetrics } from "./metrics.ts";
 import { ModelFeed } from "./model-feed.ts";
-import { makeTableCounts, type SourceEntry, SourceTable } from "./source/source-table.ts";
+import { makeTableCounts, SourceTable } from "./source/source-table.ts";
 import type { AggregatorState } from "./state.ts";
 
 /** The KvEventAggregator: one ordered feed of the KV events of a model's workers. */
@@ -32,6 +32,7 @@ class KvEventAggregatorActor implements ActorInstance {
   readonly #state: AggregatorState;
   readonly #peers: PeerWatch;
   readonly #feeds = new Map<ModelName, ModelFeed>();
+  readonly #sent: Record<KvFeedKind, number> = { batch: 0, dump: 0, gone: 0 };
   readonly #subscriptions: BusSubscription[] = [];
   readonly #detach: (() => void)[] = [];
   #counts: Timer | null = null;
@@ -51,7 +52,7 @@ class KvEventAggregatorActor implements ActorInstance {
     });
     const counts = makeTableCounts();
     const table = this.#makeTable(counts, (id) => view.worker(id), client);
-    const metrics = aggregatorMetrics(context.metrics, counts, () => table);
+    const metrics = aggregatorMetrics(context.metrics, counts, this.#sent, table);
     const feed = (model: ModelName) => this.#feed(model);
     this.#state = {
       context,
@@ -147,18 +148,12 @@ class KvEventAggregatorActor implements ActorInstance {
           const worker = workerOf(id);
           return worker === undefined ? undefined : listed(worker);
         },
-        emit: (model, entry) => this.#emit(model, entry),
+        emit: (model, entry) => this.#feed(model).emit(entry),
         ask: (ask, done) => {
           client.ask(ask).then(done, () => done(null)); // the source counts it and asks again
         },
       },
     );
-  }
-
-  #emit(model: ModelName, entry: SourceEntry): boolean {
-    const isSent = this.#feed(model).emit(entry);
-    if (isSent) this.#state.metrics.entries.add(1, { kind: entry.kind });
-    return isSent;
   }
 
   #feed(model: ModelName): ModelFeed {
@@ -168,6 +163,7 @@ class KvEventAggregatorActor implements ActorInstance {
     const subject = subjects.kvFeed(model);
     const feed = new ModelFeed({
       epoch: generation,
+      sent: this.#sent,
       publish: (bytes) => {
         try {
           bus.publish(subject, bytes);

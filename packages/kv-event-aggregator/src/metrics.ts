@@ -1,12 +1,12 @@
+import type { KvFeedKind } from "@baton/protocol";
 import type { Counter, Metrics } from "@baton/runtime";
 import { makeTableCounts, type SourceTable, type TableCounts } from "./source/source-table.ts";
 
 /** The figures of a KvEventAggregator. */
 export interface AggregatorMetrics {
   readonly undecodable: Counter;
-  readonly entries: Counter;
   readonly snapshots: Counter;
-  /** Adds what the sources have counted since the last call. */
+  /** Adds what sources and feeds have counted since the last call: the hot path counts in plain numbers. */
   syncCounts(): void;
 }
 
@@ -30,39 +30,45 @@ const troubles: Readonly<Record<keyof TableCounts, string>> = {
 export function aggregatorMetrics(
   metrics: Metrics,
   counts: TableCounts,
-  table: () => SourceTable,
+  sent: Readonly<Record<KvFeedKind, number>>,
+  table: SourceTable,
 ): AggregatorMetrics {
   const events = metrics.counter(
     `${prefix}_source_events_total`,
     "What happened to sources and their batches, beside batches relayed in order.",
     ["event"],
   );
-  metrics.gauge(`${prefix}_sources`, "Ranks that are followed.", () => table().size);
+  metrics.gauge(`${prefix}_sources`, "Ranks that are followed.", () => table.size);
   metrics.gauge(
     `${prefix}_batches_buffered`,
     "Batches that wait for a recovery.",
-    () => table().buffered,
+    () => table.buffered,
   );
   metrics.gauge(
     `${prefix}_recoveries_in_flight`,
     "Ranks whose worker is being asked.",
-    () => table().recovering,
+    () => table.recovering,
   );
+  const entries = metrics.counter(`${prefix}_feed_entries_total`, "Entries of feeds, by kind.", [
+    "kind",
+  ]);
   const seen = makeTableCounts();
+  const seenSent = { batch: 0, dump: 0, gone: 0 };
   return {
     undecodable: metrics.counter(
       `${prefix}_undecodable_total`,
       "Messages that could not be decoded.",
     ),
-    entries: metrics.counter(`${prefix}_feed_entries_total`, "Entries of feeds, by kind.", [
-      "kind",
-    ]),
     snapshots: metrics.counter(
       `${prefix}_snapshots_total`,
       "Snapshots: complete, partial (the rest comes on the feed), or refused.",
       ["outcome"],
     ),
     syncCounts: () => {
+      for (const kind of ["batch", "dump", "gone"] as const) {
+        if (sent[kind] > seenSent[kind]) entries.add(sent[kind] - seenSent[kind], { kind });
+        seenSent[kind] = sent[kind];
+      }
       for (const key of Object.keys(troubles) as (keyof TableCounts)[]) {
         const amount = counts[key] - seen[key];
         if (amount > 0) events.add(amount, { event: troubles[key] });

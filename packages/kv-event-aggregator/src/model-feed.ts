@@ -1,9 +1,11 @@
-import { KvFeed } from "@baton/protocol";
+import { KvFeed, type KvFeedKind } from "@baton/protocol";
 import type { SourceEntry } from "./source/source-table.ts";
 
 /** What a feed is given. */
 export interface ModelFeedDeps {
   readonly epoch: number;
+  /** Entries sent, by kind, of all feeds. */
+  readonly sent: Record<KvFeedKind, number>;
   /** Sends bytes to whoever follows the model. False if the bus does not take them. */
   publish(bytes: Uint8Array): boolean;
 }
@@ -28,6 +30,7 @@ export class ModelFeed {
     const bytes = KvFeed.encode({ epoch: this.#deps.epoch, feedSequence, ...entry });
     if (!this.#deps.publish(bytes)) return false;
     this.#feedSequence = feedSequence;
+    this.#deps.sent[entry.kind] += 1;
     return true;
   }
 }

@@ -1,4 +1,5 @@
 // Hot path: one call of `batch` for each engine step of each worker. In order it costs a comparison and a publish.
+// Bench: bench/source/rank-source.bench.ts
 import { type KvHistory, packKvEvents } from "@baton/protocol";
 import type { Clock } from "@baton/runtime";
 import { xstateClock } from "@baton/runtime";

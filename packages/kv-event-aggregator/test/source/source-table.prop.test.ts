@@ -70,7 +70,7 @@ class World {
       if (this.isUp) this.reader.read(bytes);
       return this.isUp;
     };
-    const feed = new ModelFeed({ epoch: 1, publish });
+    const feed = new ModelFeed({ epoch: 1, sent: { batch: 0, dump: 0, gone: 0 }, publish });
     this.table = new SourceTable(
       {
         attempts: 2,
