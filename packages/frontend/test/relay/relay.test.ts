@@ -1,6 +1,6 @@
 import { type RoutingConstraints, ServingError } from "@baton/protocol";
 import { describe, expect, it } from "vitest";
-import { endOf, entryOf, pair, RelayRig } from "../support/relay-rig.ts";
+import { endOf, entryOf, pair, RelayRig, type Submitted } from "../support/relay-rig.ts";
 
 describe("a relayed request", () => {
   it("goes through prefill, handoff and decode and gives out the decode worker's text", async () => {
@@ -305,5 +305,58 @@ describe("several requests", () => {
 
     expect(one.sink.text()).toBe("one");
     expect(other.sink.text()).toBe("other");
+  });
+});
+
+describe("a deadline that passes", () => {
+  const reach: Record<string, (rig: RelayRig, one: Submitted) => Promise<void>> = {
+    "prefill.queued": async (rig, one) => {
+      await rig.settle();
+      rig.queued(one, "prefill");
+      await rig.settle();
+    },
+    "prefill.running": (rig, one) => rig.toPrefillRunning(one),
+    "decode.routing": async (rig, one) => {
+      await rig.toDecodeRouting(one);
+      rig.queued(one, "decode");
+      await rig.settle();
+    },
+    handoff: (rig, one) => rig.toHandoff(one),
+    "decode.streaming": (rig, one) => rig.toStreaming(one),
+  };
+
+  it.each(Object.entries(reach))("fails in %s", async (stage, go) => {
+    const rig = new RelayRig();
+    const one = rig.submit();
+    await go(rig, one);
+
+    await rig.settle(4_100);
+
+    expect(one.sink.outcome()).toBe(`failed ${stage} deadline_exceeded`);
+    expect(rig.table.live.size).toBe(0);
+  });
+
+  it("fails in preparing", async () => {
+    const rig = new RelayRig();
+    rig.prepare = () => new Promise(() => undefined);
+    const one = rig.submit();
+
+    await rig.settle(1_100);
+
+    expect(one.sink.outcome()).toBe("failed preparing deadline_exceeded");
+  });
+
+  it("does not pass while tokens come", async () => {
+    const rig = new RelayRig();
+    const one = rig.submit();
+    await rig.toStreaming(one);
+
+    for (let at = 1; at < 5; at += 1) {
+      await rig.settle(3_000);
+      rig.frame("d1", [entryOf(one, "x", at)]);
+    }
+    await rig.settle();
+
+    expect(one.sink.outcome()).toBe("running");
   });
 });

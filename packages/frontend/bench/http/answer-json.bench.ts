@@ -1,0 +1,16 @@
+import { bench, describe } from "vitest";
+import { StreamJson } from "../../src/http/answer-json.ts";
+
+const json = new StreamJson({
+  endpoint: "chat",
+  requestId: "req-abcdefghijklmnop",
+  model: "some-model",
+  created: 1_700_000_000,
+  wish: { stream: true, includeUsage: true, includeRoute: false, includeTiming: false },
+});
+
+describe("the events of a stream", () => {
+  bench("one delta of a word", () => {
+    json.delta({ choice: 0, text: " hello", logprobs: null, finishReason: null });
+  });
+});
