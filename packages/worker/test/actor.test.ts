@@ -1,51 +1,362 @@
+import { createHash } from "node:crypto";
+import {
+  ActorHeartbeat,
+  Artifact,
+  Catalog,
+  GetArtifact,
+  GetFrames,
+  GetKvEvents,
+  KvHistory,
+  MissingFrames,
+  type ModelName,
+  TokenFrame,
+  unpackKvEvents,
+  type WorkerVerb,
+} from "@baton/protocol";
+import type { RunningActor } from "@baton/runtime";
+import { catalog, catalogWorker, promptTokens, workerRegistration } from "@baton/testing";
 import { beforeEach, describe, expect, it } from "vitest";
-import { type WorkerCluster, workerCluster } from "./support/worker-cluster.ts";
+import {
+  fakeDiscovery,
+  model,
+  type WorkerCluster,
+  workerCluster,
+} from "./support/worker-cluster.ts";
 
-describe("a worker on the bus", () => {
-  let cluster: WorkerCluster;
+let cluster: WorkerCluster;
+beforeEach(() => {
+  cluster = workerCluster();
+});
 
-  beforeEach(() => {
-    cluster = workerCluster();
-  });
+const ask = async (worker: RunningActor, verb: WorkerVerb, payload: Uint8Array) => {
+  let answer: Uint8Array | undefined;
+  cluster.frontend.bus
+    .request(cluster.subjects.worker(verb, model, worker.id), payload, { timeoutMs: 1_000 })
+    .then((bytes) => {
+      answer = bytes;
+    })
+    .catch(() => undefined);
+  await cluster.until(() => answer !== undefined);
+  return answer as Uint8Array;
+};
 
-  it("generates from a prompt, one frame a step, and ends with a mark", async () => {
-    const worker = await cluster.startWorker({ "worker-type": "aggregated" });
+const publishCatalog = (epoch: number, workers: Parameters<typeof catalog>[0]) => {
+  const bytes = Catalog.encode(catalog(workers, { epoch }));
+  cluster.discovery.bus.publish(cluster.subjects.catalogPublished(), bytes);
+};
 
-    const stream = cluster.frontend.generate(worker, "r1", { params: { maxTokens: 6 } });
-    await cluster.until(() => cluster.frontend.endOf(stream) !== null);
-
-    expect(cluster.frontend.tokensOf(stream)).toHaveLength(6);
-    expect(cluster.frontend.endOf(stream)).toEqual({
-      reason: "length",
-      error: null,
-      cachedTokens: 0,
+describe("registration", () => {
+  it("tells Discovery what the worker is, and makes it ready", async () => {
+    const worker = await cluster.startWorker({
+      "worker-type": "prefill",
+      topology: ["rack=r1", "zone=z=2"],
+      "kv-transfer-domain": "rack",
     });
-    expect(cluster.frontend.frames.map((frame) => frame.sequence)).toEqual([0, 1, 2, 3, 4, 5]);
+
+    const [registration] = cluster.discovery.registrations;
+    expect(registration).toMatchObject({
+      id: worker.id,
+      generation: worker.generation,
+      workerType: "prefill",
+      set: "prefill",
+      needs: [["decode"]],
+      topology: { rack: "r1", zone: "z=2" },
+      kvTransfer: { domain: "rack", enforcement: "required", preferredWeight: null },
+      capacity: { totalBlocks: 256, maxSequences: 256, dpSize: 1 },
+      card: { model, engine: "mock", blockSize: 16, contextLength: 2_000, hashSalt: "" },
+    });
+    expect(worker.heartbeat()).toMatchObject({ model, workerType: "prefill", set: "prefill" });
+    expect(cluster.loads.at(-1)?.accepting ?? true).toBe(true);
   });
 
-  it("hands a prompt over: the decode worker says what one worker alone would say", async () => {
-    const alone = await cluster.startWorker({ "worker-type": "aggregated" });
+  it.each([
+    ["decode", {}, [["prefill"]]],
+    ["decode", { "decode-only": true }, []],
+    ["aggregated", {}, []],
+  ])("of a %s worker with %j needs %j", async (type, flags, needs) => {
+    await cluster.startWorker({ "worker-type": type, ...flags });
+
+    expect(cluster.discovery.registrations[0]?.needs).toEqual(needs);
+  });
+
+  it("is tried again while Discovery is not there, with growing waits", async () => {
+    const alone = workerCluster();
+    await alone.discovery.bus.close();
+    const worker = await alone.startWorker({}, { awaitReady: false });
+    await alone.clock.advanceBy(30_000);
+    expect(worker.state).toBe("syncing");
+
+    const late = fakeDiscovery(alone, "discovery-2");
+    await alone.until(() => worker.state === "ready");
+
+    expect(late.registrations).toHaveLength(1);
+  });
+
+  it("that is refused leaves the worker not ready, and is tried again slowly", async () => {
+    cluster.discovery.reply = {
+      accepted: false,
+      epoch: 1,
+      conflicts: [{ field: "blockSize", serving: "64", offered: "16" }],
+      why: "the card differs in blockSize",
+    };
+    const worker = await cluster.startWorker({}, { awaitReady: false });
+    await cluster.clock.advanceBy(2_000);
+
+    expect(worker.state).toBe("syncing");
+    expect(worker.why).toContain("blockSize");
+    expect(cluster.discovery.registrations).toHaveLength(1);
+    expect(cluster.loads.at(-1)).toMatchObject({ accepting: false });
+
+    cluster.discovery.reply = { accepted: true, epoch: 1, conflicts: [], why: null };
+    await cluster.until(() => worker.state === "ready");
+  });
+
+  it("is renewed when Discovery has a new epoch, and the worker serves on", async () => {
+    const worker = await cluster.startWorker({ "worker-type": "aggregated" });
+    cluster.discovery.reply = { ...cluster.discovery.reply, epoch: 2 };
+    const beat: ActorHeartbeat = {
+      ...worker.heartbeat(),
+      id: "discovery-1",
+      role: "discovery",
+      model: null,
+      catalog: { epoch: 2, revision: 0, complete: false },
+    };
+    const subject = cluster.subjects.heartbeat("discovery", null, cluster.frontend.id);
+    cluster.discovery.bus.publish(subject, ActorHeartbeat.encode(beat));
+
+    await cluster.until(() => cluster.discovery.registrations.length === 2);
+    expect(worker.state).toBe("ready");
+
+    cluster.discovery.bus.publish(subject, ActorHeartbeat.encode(beat));
+    await cluster.clock.advanceBy(1_000);
+    expect(cluster.discovery.registrations).toHaveLength(2);
+  });
+
+  it.each([
+    ["does not list it", []],
+    ["lists it as lost", [["lost", 0]]],
+    ["lists an earlier generation of it", [["live", -1]]],
+  ] as const)("is renewed when a catalog %s", async (_what, entries) => {
+    const worker = await cluster.startWorker();
+
+    publishCatalog(
+      1,
+      entries.map(([state, change]) =>
+        catalogWorker(
+          workerRegistration({ id: worker.id, generation: worker.generation + change }),
+          { state },
+        ),
+      ),
+    );
+
+    await cluster.until(() => cluster.discovery.registrations.length === 2);
+  });
+
+  it("is left alone by a catalog that lists it", async () => {
+    const worker = await cluster.startWorker();
+    const own = workerRegistration({ id: worker.id, generation: worker.generation });
+
+    publishCatalog(1, [catalogWorker(own)]);
+    await cluster.clock.advanceBy(2_000);
+
+    expect(cluster.discovery.registrations).toHaveLength(1);
+  });
+});
+
+describe("a drain", () => {
+  it("deregisters at once, refuses new work, lets old work finish", async () => {
+    const worker = await cluster.startWorker({
+      "worker-type": "aggregated",
+      "mock-decode-ms": 50,
+    });
+    const stream = cluster.frontend.generate(worker, "old");
+    await cluster.until(() => cluster.frontend.frames.length > 0);
+
+    const drained = worker.drain();
+    await cluster.until(() => cluster.discovery.deregistrations.length === 1);
+    cluster.frontend.generate(worker, "new", { generation: worker.generation });
+    await cluster.until(() => worker.state === "stopped");
+    await drained;
+    await cluster.clock.advanceBy(50);
+
+    expect(cluster.frontend.tokensOf(stream)).toHaveLength(5);
+    expect(cluster.frontend.failed).toMatchObject([
+      { requestId: "new", error: { code: "draining" } },
+    ]);
+    expect(cluster.loads.at(-1)).toMatchObject({ accepting: false });
+  });
+
+  it("waits for staged KV to be fetched", async () => {
     const first = await cluster.startWorker({ "worker-type": "prefill" });
     const second = await cluster.startWorker({ "worker-type": "decode" });
-    const { frontend } = cluster;
-    const whole = frontend.generate(alone, "whole", { params: { maxTokens: 9 } });
-    frontend.prefill(first, "r1", { params: { maxTokens: 9 } });
-    await cluster.until(() => frontend.prefilled.length === 1);
+    cluster.frontend.prefill(first, "r1");
+    await cluster.until(() => cluster.frontend.prefilled.length === 1);
+    const drained = first.drain();
+    await cluster.clock.advanceBy(5_000);
+    expect(first.state).toBe("draining");
 
-    const stream = frontend.decode(second, "r1", frontend.ticketOf("r1"), {
-      params: { maxTokens: 9 },
+    const stream = cluster.frontend.decode(second, "r1", cluster.frontend.ticketOf("r1"));
+    await cluster.until(() => cluster.frontend.endOf(stream) !== null);
+    await cluster.until(() => first.state === "stopped");
+    await drained;
+
+    expect(cluster.frontend.endOf(stream)?.error).toBeNull();
+  });
+
+  it("ends in time: what still runs fails, and nothing is left behind", async () => {
+    const worker = await cluster.startWorker({
+      "worker-type": "aggregated",
+      "mock-decode-ms": 1_000,
     });
-    await cluster.until(() => frontend.endOf(stream) !== null && frontend.endOf(whole) !== null);
+    const stream = cluster.frontend.generate(worker, "r1", { params: { maxTokens: 500 } });
+    await cluster.until(() => cluster.frontend.frames.length > 0);
 
-    expect(frontend.tokensOf(stream)).toEqual(frontend.tokensOf(whole));
-    expect(frontend.tokensOf(stream)[0]).toBe(frontend.prefilled[0]?.firstTokens[0]?.id);
-    await cluster.clock.advanceBy(300);
-    for (const worker of [alone, first, second]) {
-      for (const gauge of ["sequences", "blocks_used", "handoffs_held"]) {
-        expect(await cluster.metric(worker, `baton_worker_${gauge}`)).toBe(0);
-      }
+    const drained = worker.drain();
+    await cluster.until(() => worker.state === "stopped");
+    await drained;
+    await cluster.clock.advanceBy(100);
+
+    expect(cluster.frontend.endOf(stream)?.error?.code).toBe("draining");
+    expect(await cluster.metric(worker, "baton_worker_sequences")).toBe(0);
+  });
+});
+
+describe("what a worker keeps for others", () => {
+  it("sends frames again that were lost on the way", async () => {
+    const worker = await cluster.startWorker({ "worker-type": "aggregated" });
+    const stream = cluster.frontend.generate(worker, "r1");
+    await cluster.until(() => cluster.frontend.endOf(stream) !== null);
+    const { id, generation } = cluster.frontend;
+    const want = { frontendId: id, frontendGeneration: generation, from: 1, to: 3 };
+
+    const answer = await ask(worker, "get-frames", GetFrames.encode(want));
+    const other = await ask(
+      worker,
+      "get-frames",
+      GetFrames.encode({ ...want, frontendGeneration: 9 }),
+    );
+
+    const frames = MissingFrames.decode(answer).frames.map((frame) => TokenFrame.decode(frame));
+    expect(frames).toEqual(cluster.frontend.frames.slice(1, 4));
+    expect(MissingFrames.decode(other).frames).toEqual([]);
+  });
+
+  it("sends KV batches again, or a dump of what its cache holds", async () => {
+    const worker = await cluster.startWorker({ "worker-type": "aggregated" });
+    for (const name of ["r1", "r2"]) {
+      const stream = cluster.frontend.generate(worker, name, {
+        tokens: promptTokens(40, name.length + name.charCodeAt(1), 900),
+      });
+      await cluster.until(() => cluster.frontend.endOf(stream) !== null);
     }
-    expect(await cluster.metric(first, "baton_kv_handoffs_total", 'outcome="pulled"')).toBe(1);
-    expect(await cluster.metric(second, "baton_kv_blocks_moved_total")).toBe(2);
+    const history = async (from: number | null) =>
+      KvHistory.decode(await ask(worker, "get-kv-events", GetKvEvents.encode({ dpRank: 0, from })));
+    const heard = cluster.kvEvents;
+    expect(heard.map((batch) => batch.sequence)).toEqual(heard.map((_, i) => i + 1));
+
+    const tail = await history(2);
+    const nothing = await history(heard.length + 1);
+    const dump = await history(null);
+
+    expect(tail).toMatchObject({ kind: "batches", lastSequence: heard.length });
+    expect(tail.bodies).toEqual(heard.slice(1).map((batch) => batch.events));
+    expect(nothing).toMatchObject({ kind: "batches", bodies: [] });
+    expect(dump.kind).toBe("dump");
+    const blocks = dump.bodies
+      .flatMap((body) => unpackKvEvents(body))
+      .reduce(
+        (sum, event) => sum + (event.kind === "stored" ? event.blockHashes.length / 8 : 0),
+        0,
+      );
+    expect(blocks).toBe(4);
+    expect((await history(heard.length + 2)).kind).toBe("dump");
+  });
+
+  it("gives out its tokenizer by checksum", async () => {
+    const worker = await cluster.startWorker();
+    const checksum = cluster.discovery.registrations[0]?.card.tokenizerChecksum ?? "";
+
+    const right = await ask(worker, "get-artifact", GetArtifact.encode({ checksum }));
+    const wrong = await ask(worker, "get-artifact", GetArtifact.encode({ checksum: "0" }));
+
+    const bytes = Artifact.decode(right).bytes as Uint8Array;
+    expect(createHash("sha256").update(bytes).digest("hex")).toBe(checksum);
+    expect(Artifact.decode(wrong)).toEqual({ checksum: "0", bytes: null });
+  });
+});
+
+describe("load reports", () => {
+  it("come soon after a change, and list all that lives with each heartbeat", async () => {
+    const worker = await cluster.startWorker({ "worker-type": "prefill" });
+    await cluster.clock.advanceBy(260);
+    const before = cluster.loads.length;
+    cluster.frontend.prefill(worker, "r1");
+    await cluster.clock.advanceBy(30);
+    const soon = cluster.loads.slice(before);
+    await cluster.clock.advanceBy(260);
+
+    expect(soon.length).toBeGreaterThan(0);
+    expect(soon.at(-1)).toMatchObject({ handoffsHeld: 1, liveBookings: null });
+    const beat = cluster.loads.findLast((load) => load.liveBookings !== null);
+    expect(beat).toMatchObject({ liveBookings: ["r1"], accepting: true, totalBlocks: 256 });
+    const sequences = cluster.loads.map((load) => load.sequence);
+    expect(sequences).toEqual(sequences.map((_, i) => (sequences[0] ?? 0) + i));
+  });
+
+  it("name each ended request once", async () => {
+    const worker = await cluster.startWorker({ "worker-type": "aggregated" });
+    for (const name of ["a", "b", "c"]) cluster.frontend.generate(worker, name);
+    await cluster.clock.advanceBy(1_000);
+
+    expect(cluster.loads.flatMap((load) => load.endedBookings).sort()).toEqual(["a", "b", "c"]);
+    expect(cluster.loads.at(-1)?.liveBookings).toEqual([]);
+  });
+});
+
+describe("a worker without its bus", () => {
+  it("keeps its requests, and what it could not say it says later", async () => {
+    const worker = await cluster.startWorker({ "worker-type": "aggregated", "mock-decode-ms": 20 });
+    const stream = cluster.frontend.generate(worker, "r1", { params: { maxTokens: 20 } });
+    await cluster.until(() => cluster.frontend.tokensOf(stream).length === 3);
+    cluster.network.disconnect(worker.id);
+    await cluster.clock.advanceBy(100);
+    cluster.network.reconnect(worker.id);
+    await cluster.clock.advanceBy(600);
+
+    const sequences = cluster.frontend.frames.map((frame) => frame.sequence);
+    const missing = Array.from({ length: 20 }, (_, i) => i).filter((s) => !sequences.includes(s));
+    expect(missing.length).toBeGreaterThan(0);
+    const { id, generation } = cluster.frontend;
+    const answer = await ask(
+      worker,
+      "get-frames",
+      GetFrames.encode({
+        frontendId: id,
+        frontendGeneration: generation,
+        from: missing[0] ?? 0,
+        to: missing.at(-1) ?? 0,
+      }),
+    );
+    expect(MissingFrames.decode(answer).frames).toHaveLength(missing.length);
+    expect(cluster.frontend.endOf(stream)?.error).toBeNull();
+  });
+});
+
+describe("a worker's start", () => {
+  it("fails with the name of the option when there is no such engine", async () => {
+    const worker = await cluster.startWorker({ engine: "nothing" }, { awaitReady: false });
+
+    await cluster.until(() => worker.state === "stopped");
+
+    expect((await worker.done).failure).toMatchObject({
+      code: "config_invalid",
+      details: { option: "engine" },
+    });
+  });
+
+  it("serves under the name of its model", async () => {
+    const worker = await cluster.startWorker({ "model-name": "other/model v1" });
+
+    expect(worker.heartbeat().model).toBe("other/model v1" as ModelName);
   });
 });

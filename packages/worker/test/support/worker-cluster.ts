@@ -61,8 +61,8 @@ export interface FakeDiscovery {
   readonly bus: Bus;
 }
 
-export function fakeDiscovery(cluster: MemoryCluster): FakeDiscovery {
-  const bus = cluster.bus("discovery-1");
+export function fakeDiscovery(cluster: MemoryCluster, id = "discovery-1"): FakeDiscovery {
+  const bus = cluster.bus(id);
   const fake: FakeDiscovery = {
     registrations: [],
     deregistrations: [],
@@ -154,11 +154,12 @@ export class FakeFrontend {
   decode(
     worker: RunningActor,
     name: string,
-    handoff: KvHandoff,
+    handoff: KvHandoff | Uint8Array,
     options: WorkOptions = {},
   ): number {
     const command = this.#command(worker, name, options);
-    const payload = Decode.encode({ ...command, handoff: KvHandoff.encode(handoff) });
+    const bytes = handoff instanceof Uint8Array ? handoff : KvHandoff.encode(handoff);
+    const payload = Decode.encode({ ...command, handoff: bytes });
     this.#send("decode", worker, payload);
     return command.stream;
   }

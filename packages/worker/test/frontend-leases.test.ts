@@ -1,0 +1,42 @@
+import { beforeEach, describe, expect, it } from "vitest";
+import { FakeFrontend, type WorkerCluster, workerCluster } from "./support/worker-cluster.ts";
+
+let cluster: WorkerCluster;
+beforeEach(() => {
+  cluster = workerCluster();
+});
+
+describe("a lost Frontend", () => {
+  const hold = async () => {
+    const first = await cluster.startWorker({ "worker-type": "prefill" });
+    const second = await cluster.startWorker({ "worker-type": "decode", "mock-decode-ms": 100 });
+    const gone = new FakeFrontend(cluster, "fe-gone");
+    gone.prefill(first, "staged");
+    gone.generate(second, "running", { params: { maxTokens: 1_000 } });
+    cluster.frontend.prefill(first, "other");
+    await cluster.until(() => gone.prefilled.length === 1 && gone.frames.length > 0);
+    const held = async () =>
+      (await cluster.metric(first, "baton_worker_sequences")) +
+      (await cluster.metric(second, "baton_worker_sequences"));
+    expect(await held()).toBe(3);
+    return { gone, held };
+  };
+
+  it.each([
+    ["falls silent", 1, null],
+    ["says goodbye", 1, "stopped"],
+    ["comes back as another", 2, "ready"],
+  ] as const)(
+    "that %s has its work aborted within two seconds",
+    async (_what, generation, beat) => {
+      const { gone, held } = await hold();
+      gone.isBeating = false;
+      Object.assign(gone, { generation });
+      if (beat !== null) gone.beat(beat);
+
+      await cluster.clock.advanceBy(2_000);
+
+      expect(await held()).toBe(1);
+    },
+  );
+});
