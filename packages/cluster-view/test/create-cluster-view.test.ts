@@ -246,6 +246,26 @@ describe("createClusterView", () => {
     expect(Object.keys(states(view))).toEqual(["p1"]);
   });
 
+  it("gives nobody up while the bus is away, and asks for the catalog when it is back", async () => {
+    const { cluster, view, lost } = await started();
+    beatWorker(cluster, "p1");
+    const discovery = new FakeDiscovery(cluster);
+    discovery.publish(pair);
+    await cluster.clock.advanceBy(300);
+    const { asked } = discovery;
+
+    cluster.network.stopServer();
+    await cluster.clock.advanceBy(10_000);
+    discovery.set([...pair, catalogWorker("d2")], { revision: 2 });
+    cluster.network.startServer();
+    await cluster.clock.advanceBy(300);
+
+    expect(discovery.asked).toBeGreaterThan(asked);
+    expect(states(view)).toEqual({ p1: "live", d1: "live", d2: "live" });
+    await cluster.clock.advanceBy(650);
+    expect(lost).toEqual([]);
+  });
+
   it("blames nobody for silence while it stood still itself", async () => {
     const { cluster, context, view, lost } = await started();
     const discovery = new FakeDiscovery(cluster);

@@ -230,6 +230,38 @@ describe("discovery", () => {
     expect(states(follower.last())).toEqual({ d1: "live", p1: "live" });
   });
 
+  it("gives nobody up while the bus is away, nor when it is back, and publishes again", async () => {
+    const { cluster, follower, workers } = await readyCluster({ workers: ["p1", "d1"] });
+    const { revision } = follower.last() ?? { revision: 0 };
+
+    cluster.network.stopServer();
+    await cluster.clock.advanceBy(10_000);
+    cluster.network.startServer();
+    await cluster.clock.advanceBy(leaseMs);
+
+    expect(states(follower.last())).toEqual({ p1: "live", d1: "live" });
+    expect(follower.last()?.revision).toBe(revision);
+    await workers[0]?.kill();
+    await cluster.clock.advanceBy(1_500);
+    expect(states(follower.last())).toMatchObject({ p1: "lost" });
+  });
+
+  it("begins its rebuilding again when the bus was away meanwhile", async () => {
+    const cluster = memoryCluster();
+    const follower = listener(cluster);
+    cluster.start(discovery, config, { id: "disc" });
+    await cluster.clock.advanceBy(leaseMs - 100);
+
+    cluster.network.stopServer();
+    await cluster.clock.advanceBy(5_000);
+    cluster.network.startServer();
+    await cluster.clock.advanceBy(leaseMs - 100);
+    expect(follower.heard.every(({ complete }) => !complete)).toBe(true);
+    await cluster.clock.advanceBy(300);
+
+    expect(follower.last()?.complete).toBe(true);
+  });
+
   it("leaves nothing running when it stops", async () => {
     const { cluster, running, workers } = await readyCluster({ workers: ["p1"] });
 

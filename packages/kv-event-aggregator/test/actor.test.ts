@@ -184,6 +184,22 @@ describe("kv-event-aggregator", () => {
     expect(feed.reader.workers.get("w1")?.cache).toEqual(worker.source.cache);
   });
 
+  it("gets back what was said while its own connection was away", async () => {
+    const { cluster, feed, running, worker } = await started();
+    worker.store(1);
+    await cluster.clock.advanceBy(20);
+
+    cluster.network.disconnect(running.id);
+    worker.store(2);
+    await cluster.clock.advanceBy(10_000);
+    cluster.network.reconnect(running.id);
+    await cluster.clock.advanceBy(50);
+
+    expect(feed.entries).toEqual(["batch w1/1 1", "batch w1/1 2"]);
+    await cluster.clock.advanceBy(10_000);
+    expect(feed.entries.length).toBe(2);
+  });
+
   it("is silent beside an elder of its models, and takes over with an epoch of its own", async () => {
     const { cluster, feed, running, worker } = await started();
     const spare = cluster.start(kvEventAggregator, config, { id: "spare" });
