@@ -12,7 +12,12 @@ import { ActorMetrics } from "./actor-metrics.ts";
 import type { BusOptions } from "./bus/base-bus.ts";
 import type { Bus, BusMessage } from "./bus/bus.ts";
 import type { Timer } from "./clock.ts";
-import { type LifecycleState, lifecycleMachine, whyNotReady } from "./lifecycle-machine.ts";
+import {
+  type LifecycleEvent,
+  type LifecycleState,
+  lifecycleMachine,
+  whyNotReady,
+} from "./lifecycle-machine.ts";
 import type { ActorExit, RunningActor } from "./running-actor.ts";
 import { xstateClock } from "./xstate-clock.ts";
 
@@ -74,7 +79,7 @@ export class ActorHost implements RunningActor {
   begin(): void {
     this.#machine.subscribe((snapshot) => this.#enter(snapshot.value));
     this.#machine.start();
-    this.#machine.send({ type: "actor.created" });
+    this.#send({ type: "actor.created" });
     this.#connect().catch((error: unknown) => this.#fail(error));
   }
 
@@ -103,12 +108,12 @@ export class ActorHost implements RunningActor {
   }
 
   async drain(): Promise<void> {
-    this.#machine.send({ type: "drain.requested" });
+    this.#send({ type: "drain.requested" });
     await this.done;
   }
 
   async stop(): Promise<void> {
-    this.#machine.send({ type: "stop.requested" });
+    this.#send({ type: "stop.requested" });
     await this.done;
   }
 
@@ -140,9 +145,9 @@ export class ActorHost implements RunningActor {
     const instance = this.#options.create(this.#context(bus));
     this.#instance = instance;
     this.#beats = clock.setRepeating(this.#options.heartbeatMs, () => this.#beat());
-    if (bus.state === "connected") this.#machine.send({ type: "bus.connected" });
+    if (bus.state === "connected") this.#send({ type: "bus.connected" });
     await instance.start();
-    this.#machine.send({ type: "actor.started" });
+    this.#send({ type: "actor.started" });
   }
 
   #context(bus: Bus): ActorContext {
@@ -161,7 +166,7 @@ export class ActorHost implements RunningActor {
       identity: options.identity,
       heartbeatMs: options.heartbeatMs,
       setSynced: (synced, why) =>
-        this.#machine.send(
+        this.#send(
           synced ? { type: "view.synced" } : { type: "view.unsynced", why: why ?? "not synced" },
         ),
       fail: (error) => this.#fail(error),
@@ -169,8 +174,8 @@ export class ActorHost implements RunningActor {
   }
 
   #onBus(state: Bus["state"]): void {
-    if (state === "connected") this.#machine.send({ type: "bus.connected" });
-    else if (state === "disconnected") this.#machine.send({ type: "bus.lost" });
+    if (state === "connected") this.#send({ type: "bus.connected" });
+    else if (state === "disconnected") this.#send({ type: "bus.lost" });
     else if (this.#state !== "stopped" && !this.#isKilled) {
       this.#fail(new ServingError("bus_unavailable", { problem: "the bus was closed" }));
     }
@@ -179,7 +184,7 @@ export class ActorHost implements RunningActor {
   #fail(error: unknown): void {
     if (this.#state === "stopped") return;
     this.#options.log.error({ err: error }, "actor failed");
-    this.#machine.send({ type: "actor.failed", error });
+    this.#send({ type: "actor.failed", error });
   }
 
   #enter(state: LifecycleState): void {
@@ -199,7 +204,7 @@ export class ActorHost implements RunningActor {
     } catch (error) {
       this.#options.log.error({ err: error }, "drain failed"); // it stops all the same
     }
-    this.#machine.send({ type: "actor.drained" });
+    this.#send({ type: "actor.drained" });
   }
 
   async #end(): Promise<void> {
@@ -240,6 +245,11 @@ export class ActorHost implements RunningActor {
 
   #facts(): HeartbeatFacts {
     return this.#instance?.heartbeat?.() ?? {};
+  }
+
+  /** Tells the machine; nothing that comes after its end counts. */
+  #send(event: LifecycleEvent): void {
+    if (this.#state !== "stopped") this.#machine.send(event);
   }
 
   /** What an actor throws in a notice must not stop its lifecycle. */

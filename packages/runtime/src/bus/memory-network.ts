@@ -158,7 +158,7 @@ export class MemoryNetwork {
     for (const subscription of receivers) {
       const message: Inbound = {
         subject,
-        payload: payload.slice(),
+        payload: new Uint8Array(payload), // copies, also where the payload is a Buffer
         reply,
         noResponders: false,
         chunk,
@@ -214,7 +214,15 @@ export class MemoryNetwork {
     if (this.#observers.size === 0) return;
     const atMs = this.clock.nowMs();
     for (const observer of this.#observers) {
-      observer({ atMs, from: from.id, subject, reply, payload: payload.slice(), chunk, receivers });
+      observer({
+        atMs,
+        from: from.id,
+        subject,
+        reply,
+        payload: new Uint8Array(payload),
+        chunk,
+        receivers,
+      });
     }
   }
 }
