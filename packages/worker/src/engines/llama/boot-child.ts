@@ -30,6 +30,8 @@ export interface BootContext {
   readonly dir: StateDir;
   readonly modelSha256: string;
   readonly blockSize: number;
+  /** Called before the first wait; closing the client there ends the boot. */
+  onStarted(client: ChildClient): void;
 }
 
 /** A child that is ready for work, with what is known of it. */
@@ -51,6 +53,7 @@ export async function bootChild(
   const { env, startChild, silentMs, loadMs } = settings;
   const { clock, dir } = context;
   const client = new ChildClient({ clock, startChild, env, silentMs, loadMs }, events);
+  context.onStarted(client);
   try {
     const loaded = await client.load({
       kind: "load",

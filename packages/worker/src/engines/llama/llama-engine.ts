@@ -16,7 +16,7 @@ import type {
 } from "../../engine.ts";
 import { BlockChain } from "./block-chain.ts";
 import { type BootedChild, bootChild } from "./boot-child.ts";
-import type { ChildClientEvents } from "./child-client.ts";
+import type { ChildClient, ChildClientEvents } from "./child-client.ts";
 import { type StartChild, startEngineChild } from "./child-process.ts";
 import type { InstalledLlamaEngine } from "./install.ts";
 import { llamaCapabilities, refuseJob, samplingOf } from "./job-options.ts";
@@ -109,6 +109,8 @@ export class LlamaEngine implements Engine {
   readonly #hasher: BlockHasher;
   #standing: Standing | undefined;
   #life: Life | undefined;
+  /** A child that is not ready yet. */
+  #booting: ChildClient | undefined;
   #restart: Timer | undefined;
   #pauseMs = 0;
   #stopped = false;
@@ -202,6 +204,7 @@ export class LlamaEngine implements Engine {
   async stop(): Promise<void> {
     this.#stopped = true;
     this.#restart?.cancel();
+    this.#booting?.close();
     const life = this.#life;
     this.#life = undefined;
     life?.session.lose(new ServingError("engine_lost", { problem: "the engine is stopped" }));
@@ -238,15 +241,27 @@ export class LlamaEngine implements Engine {
     let session: LlamaSession | undefined;
     const childEvents: ChildClientEvents = {
       onStep: (step) => session?.onStep(step),
-      onLog: (level, line) => log.debug({ level, line }, "llama.cpp says"),
+      onLog: (level, line) => {
+        if (level === "error" || level === "fatal") log.warn({ line }, "llama.cpp complains");
+        else log.debug({ level, line }, "llama.cpp says");
+      },
       onLost: (error) => this.#lose(error),
     };
     const { contextLength, dir, model, events } = standing;
     const child = await bootChild(
       { ...this.#settings, modelPath: this.#settings.modelFile, contextLength },
-      { clock, dir, modelSha256: model.sha256, blockSize: llamaBlockSize },
+      {
+        clock,
+        dir,
+        modelSha256: model.sha256,
+        blockSize: llamaBlockSize,
+        onStarted: (client) => {
+          this.#booting = client;
+        },
+      },
       childEvents,
     );
+    this.#booting = undefined;
     const slots = this.#settings.maxSequences;
     const sequenceBlocks = Math.ceil(child.contextLength / llamaBlockSize);
     const blockBytes = llamaBlockSize * kvBytesPerToken(model.gguf);
@@ -309,11 +324,7 @@ export class LlamaEngine implements Engine {
 
   async #comeBack(): Promise<void> {
     if (this.#standing === undefined || this.#stopped) return;
-    const { child } = await this.#boot(this.#standing);
-    if (this.#stopped) {
-      child.client.close();
-      return;
-    }
+    await this.#boot(this.#standing);
     this.#standing.events.onRestored();
   }
 }

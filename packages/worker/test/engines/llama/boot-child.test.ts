@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { ManualClock, SeededRandom } from "@baton/runtime";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { bootChild } from "../../../src/engines/llama/boot-child.ts";
+import type { ChildClient } from "../../../src/engines/llama/child-client.ts";
 import type { StartChild } from "../../../src/engines/llama/child-process.ts";
 import { StateDir } from "../../../src/engines/llama/state-dir.ts";
 import { smallState, writeSyntheticState } from "./synthetic-state.ts";
@@ -40,7 +41,7 @@ function childSaving(state: Uint8Array): { startChild: StartChild; kills: () => 
   return { startChild, kills: () => kills };
 }
 
-function boot(startChild: StartChild) {
+function boot(startChild: StartChild, onStarted: (client: ChildClient) => void = () => {}) {
   const settings = {
     installed: { folder: "f", moduleUrl: "m", version: "v" },
     modelPath: "p",
@@ -54,7 +55,7 @@ function boot(startChild: StartChild) {
     silentMs: 1000,
     loadMs: 1000,
   };
-  const context = { clock: new ManualClock(), dir, modelSha256: "abc", blockSize: 16 };
+  const context = { clock: new ManualClock(), dir, modelSha256: "abc", blockSize: 16, onStarted };
   return bootChild(settings, context, { onStep() {}, onLog() {}, onLost() {} });
 }
 
@@ -78,5 +79,11 @@ describe("bootChild", () => {
       details: { field: "version" },
     });
     expect(kills()).toBe(1);
+  });
+
+  it("ends with the client that it shows first", async () => {
+    const silent: StartChild = () => ({ pid: 1, send() {}, kill() {} });
+    const booting = boot(silent, (client) => client.close());
+    await expect(booting).rejects.toMatchObject({ code: "engine_lost" });
   });
 });

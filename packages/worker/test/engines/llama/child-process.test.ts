@@ -1,6 +1,12 @@
+import { spawn } from "node:child_process";
+import { once } from "node:events";
 import { readdir, stat } from "node:fs/promises";
+import { createRequire } from "node:module";
 import { join } from "node:path";
+import { fileURLToPath, pathToFileURL } from "node:url";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { startEngineChild } from "../../../src/engines/llama/child-process.ts";
+import { Deferred } from "../../../src/engines/llama/deferred.ts";
 import {
   disaggregate,
   installedLlama,
@@ -75,10 +81,71 @@ describe.skipIf(installedLlama === undefined)(`LlamaEngine and its child${llamaT
     await expect(absent.start()).rejects.toMatchObject({ code: "config_invalid" });
   });
 
+  it("ends a child that is still loading when it is stopped", async () => {
+    let pid = 0;
+    const started = new Deferred<void>();
+    const engine = model.engine({
+      startChild: (env, events) => {
+        const child = startEngineChild(env, events);
+        pid = child.pid ?? 0;
+        started.resolve(undefined);
+        return child;
+      },
+    });
+    const starting = engine.start();
+    starting.catch(() => {});
+    await started.promise;
+    await engine.engine.stop();
+    await expect(starting).rejects.toMatchObject({ code: "engine_lost" });
+    await expect.poll(() => isAlive(pid)).toBe(false);
+  }, 30_000);
+
   it("rejects the start when the child cannot load the engine", async () => {
     const broken = model.engine({
       installed: { folder: model.folder, moduleUrl: "file:///no/such/module.js", version: "0" },
     });
     await expect(broken.start()).rejects.toMatchObject({ code: "engine_failed" });
   }, 30_000);
+});
+
+function isAlive(pid: number): boolean {
+  try {
+    return process.kill(pid, 0);
+  } catch {
+    return false;
+  }
+}
+
+describe("startEngineChild", () => {
+  it("starts a child that ends when its parent is killed", async () => {
+    const loader = pathToFileURL(createRequire(import.meta.url).resolve("tsx")).href;
+    const script = fileURLToPath(new URL("./orphan-parent.ts", import.meta.url));
+    const parent = spawn(process.execPath, ["--import", loader, script], {
+      stdio: ["ignore", "pipe", "inherit"],
+    });
+    const [line] = (await once(parent.stdout, "data")) as [Buffer];
+    const pid = Number(line.toString("utf8"));
+    expect(isAlive(pid)).toBe(true);
+    parent.kill("SIGKILL");
+    await expect.poll(() => isAlive(pid), { timeout: 10_000 }).toBe(false);
+  }, 30_000);
+
+  it("tells that its child has ended, once", async () => {
+    const ends: string[] = [];
+    await new Promise<void>((resolve) => {
+      const child = startEngineChild(
+        {},
+        {
+          onMessage() {},
+          onLine() {},
+          onExit: (why) => {
+            ends.push(why);
+            resolve();
+          },
+        },
+      );
+      child.kill();
+    });
+    expect(ends).toEqual(["the engine process ended with SIGKILL"]);
+  });
 });
