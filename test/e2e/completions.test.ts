@@ -35,7 +35,7 @@ describeWith(["nats"], "completions over NATS, every actor a process", () => {
         }),
       ],
     });
-  }, 60_000);
+  });
   afterAll(() => cluster?.stop());
   afterEach(() => cluster.untilIdle());
 

@@ -104,8 +104,9 @@ export class ApiStream {
   readonly ended: Promise<void>;
   readonly #leave = new AbortController();
 
-  constructor(api: string, endpoint: Endpoint, body: RequestBody) {
-    this.ended = this.#read(`${api}/v1/${endpoint}`, { ...body, stream: true }).catch(
+  /** `id` is sent as `x-request-id`. */
+  constructor(api: string, endpoint: Endpoint, body: RequestBody, id?: string) {
+    this.ended = this.#read(`${api}/v1/${endpoint}`, { ...body, stream: true }, id).catch(
       (error: unknown) => {
         this.broken = error;
         this.endedAtMs = performance.now();
@@ -161,10 +162,13 @@ export class ApiStream {
     return false;
   }
 
-  async #read(url: string, body: RequestBody): Promise<void> {
+  async #read(url: string, body: RequestBody, id?: string): Promise<void> {
     const answer = await fetch(url, {
       method: "POST",
-      headers: { "content-type": "application/json" },
+      headers: {
+        "content-type": "application/json",
+        ...(id !== undefined && { "x-request-id": id }),
+      },
       body: JSON.stringify(body),
       signal: this.#leave.signal,
     });

@@ -1,7 +1,7 @@
 import type { ActorRole, WorkerType } from "@baton/protocol";
 import { type NatsServer, type NatsServerOptions, startNatsServer } from "@baton/runtime";
 import { BatonProcess, type ProcessEnd } from "./baton-process.ts";
-import { HeartbeatWatch } from "./heartbeat-watch.ts";
+import { BusWatch } from "./bus-watch.ts";
 import { type Labels, samples, sumSamples } from "./metrics-page.ts";
 import { type ModelStatus, readStatus, type Status } from "./read-status.ts";
 import { waitUntil, within } from "./wait-until.ts";
@@ -68,7 +68,7 @@ export function workerSpec(
 export async function startCluster(options: ClusterOptions = {}): Promise<Cluster> {
   const nats = options.nats ?? (await startNatsServer(options.natsOptions));
   const namespace = options.namespace ?? "default";
-  const watch = await HeartbeatWatch.join(nats.url, namespace);
+  const watch = await BusWatch.join(nats.url, namespace);
   const cluster = new Cluster({ nats, namespace, watch, ownsNats: options.nats === undefined });
   try {
     const specs = plan(options);
@@ -113,7 +113,7 @@ function plan(options: ClusterOptions): readonly ActorSpec[] {
 export class Cluster {
   readonly nats: NatsServer;
   readonly namespace: string;
-  readonly #watch: HeartbeatWatch;
+  readonly watch: BusWatch;
   readonly #ownsNats: boolean;
   readonly #running = new Map<string, BatonProcess>();
   readonly #paused = new Set<string>();
@@ -122,12 +122,12 @@ export class Cluster {
   constructor(parts: {
     readonly nats: NatsServer;
     readonly namespace: string;
-    readonly watch: HeartbeatWatch;
+    readonly watch: BusWatch;
     readonly ownsNats: boolean;
   }) {
     this.nats = parts.nats;
     this.namespace = parts.namespace;
-    this.#watch = parts.watch;
+    this.watch = parts.watch;
     this.#ownsNats = parts.ownsNats;
   }
 
@@ -137,7 +137,7 @@ export class Cluster {
   }
 
   apiOf(id: string): string {
-    const api = this.#watch.of(id)?.api;
+    const api = this.watch.heartbeat(id)?.api;
     if (!api) throw new Error(`${id} has said nothing of an API`);
     return api;
   }
@@ -146,7 +146,7 @@ export class Cluster {
   get admins(): ReadonlyMap<string, string> {
     return new Map(
       [...this.#running.keys()].flatMap((id) => {
-        const admin = this.#watch.of(id)?.admin;
+        const admin = this.watch.heartbeat(id)?.admin;
         return admin ? [[id, admin] as const] : [];
       }),
     );
@@ -158,13 +158,18 @@ export class Cluster {
     return found;
   }
 
+  /** Whether an actor was started and not ended since. */
+  runs(id: string): boolean {
+    return this.#running.has(id);
+  }
+
   /** Starts an actor and waits until its life signs say that it is ready. */
   async start(spec: ActorSpec): Promise<void> {
     const process = this.spawn(spec);
     await waitUntil(
       `${spec.id} to be ready`,
       () => {
-        const heartbeat = this.#watch.of(spec.id);
+        const heartbeat = this.watch.heartbeat(spec.id);
         if (process.hasEnded) throw new Error(process.err.join("\n"));
         return heartbeat?.pid === process.pid && heartbeat.state === "ready";
       },
@@ -280,7 +285,7 @@ export class Cluster {
   /** Ends every process that was started, at once. */
   async stop(): Promise<void> {
     await Promise.all([...this.#running.values(), ...this.#ended].map((process) => process.end()));
-    await this.#watch.close();
+    await this.watch.close();
     if (this.#ownsNats) await this.nats.stop();
   }
 

@@ -1,6 +1,6 @@
 import { natsAvailable } from "@baton/testing";
 import { findLlamaEngine } from "@baton/worker";
-import { describe, it } from "vitest";
+import { describe, it, vi } from "vitest";
 
 /** What a suite may need that a machine may lack. */
 export type Need = "nats" | "llama";
@@ -25,6 +25,9 @@ const requirements: Readonly<Record<Need, Requirement>> = {
 };
 const required = new Set((process.env.BATON_TEST_REQUIRE ?? "").split(",").map((s) => s.trim()));
 
+/** For tests and hooks: starting a dozen processes on a busy machine takes its time. */
+const timeoutMs = 60_000;
+
 /**
  * A suite that needs something of the machine. Where it is missing the suite is skipped and its title says which
  * command helps; or it fails, if `BATON_TEST_REQUIRE` (as `nats,llama`) lists what is missing.
@@ -32,6 +35,7 @@ const required = new Set((process.env.BATON_TEST_REQUIRE ?? "").split(",").map((
 export function describeWith(needs: readonly Need[], title: string, suite: () => void): void {
   const missing = needs.filter((need) => !requirements[need].isThere);
   if (missing.length === 0) {
+    vi.setConfig({ testTimeout: timeoutMs, hookTimeout: timeoutMs });
     describe(title, suite);
     return;
   }

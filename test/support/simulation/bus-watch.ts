@@ -1,5 +1,6 @@
 import { createHash } from "node:crypto";
 import {
+  ChunkJoiner,
   Decode,
   Generate,
   Prefill,
@@ -12,12 +13,15 @@ import {
 import type { ObservedMessage } from "@baton/runtime";
 import { KvPicture } from "./kv-picture.ts";
 import type { SimClient } from "./sim-client.ts";
+import { noiseByte } from "./simulation-plan.ts";
 
 interface Legs {
   prefills: number;
   decodes: number;
   ends: number;
 }
+
+const joinedBytes = 16 * 1024 * 1024;
 
 /** Hears every message of a run: its digest, and what no message may say. */
 export class BusWatch {
@@ -27,6 +31,11 @@ export class BusWatch {
   prefillsSent = 0;
   decodesSent = 0;
   readonly #digest = createHash("sha256");
+  readonly #joiner = new ChunkJoiner({
+    maxMessageBytes: joinedBytes,
+    maxHeldBytes: joinedBytes,
+    staleMs: 60_000,
+  });
   readonly #clients: ReadonlyMap<string, SimClient>;
   readonly #report: (problem: string) => void;
   readonly #legs = new Map<string, Legs>();
@@ -51,11 +60,13 @@ export class BusWatch {
     this.#digest.update(`\n${atMs} ${from} ${subject} ${reply} ${receivers} ${part} `);
     this.#digest.update(payload);
     const name = subjectRow(subject)?.message?.name;
-    if (name === undefined || chunk !== null || payload[0] === 0xc1) return;
-    this.#read(name, message);
+    if (name === undefined) return;
+    const whole = chunk === null ? payload : this.#joiner.add(chunk, payload, reply, atMs)?.payload;
+    if (whole === undefined || whole[0] === noiseByte) return;
+    this.#read(name, whole, message);
   }
 
-  #read(name: string, { payload, atMs, from, subject, receivers }: ObservedMessage): void {
+  #read(name: string, payload: Uint8Array, { atMs, from, receivers, subject }: ObservedMessage) {
     switch (name) {
       case "route-prefill":
         this.#onRoute(RoutePrefill.decode(payload), atMs, from);

@@ -1,7 +1,7 @@
+import { KvFeed, type KvSnapshot, unpackKvEvents } from "@baton/protocol";
 import type { BusWatch } from "./bus-watch.ts";
-import { applyEvent } from "./kv-picture.ts";
+import { hashesAfter } from "./kv-picture.ts";
 import type { SimCluster } from "./sim-cluster.ts";
-import type { SimProcess } from "./sim-process.ts";
 
 /** Figures that are zero when nothing runs. */
 const heldGauges = [
@@ -71,27 +71,44 @@ export function checkHandlerErrors(cluster: SimCluster, report: (problem: string
   }
 }
 
-/** Where the feed's picture of a living worker's cache is not what its engine holds. */
-export function feedDifferences(cluster: SimCluster, watch: BusWatch): string[] {
+/** Where the picture of the feed's followers, or a snapshot for a late one, is not what the engines hold. */
+export function kvDifferences(
+  cluster: SimCluster,
+  watch: BusWatch,
+  snapshot: KvSnapshot,
+): string[] {
   const differences: string[] = [];
-  const living = new Map<string, SimProcess>();
-  for (const process of cluster.living()) living.set(process.id, process);
-  for (const { actor, id, organs, role } of living.values()) {
-    if (role !== "worker" || organs.engine === null || actor.state !== "ready") continue;
-    const held = new Set<string>();
-    for (const event of organs.engine.dumpKv(0)) applyEvent(held, event);
-    const seen = watch.picture.held(id, 0, actor.heartbeat().generation);
-    const missing = [...held].filter((hash) => !seen.has(hash)).length;
-    const extra = [...seen].filter((hash) => !held.has(hash)).length;
-    if (missing + extra > 0) {
-      differences.push(`the feed lacks ${missing} blocks of ${id} and has ${extra} too many`);
+  const dumps = snapshot.dumps.map((bytes) => KvFeed.decode(bytes));
+  for (const { actor, id, organs, role } of cluster.living()) {
+    if (role !== "worker" || organs.engine === null) continue;
+    const { generation } = actor.heartbeat();
+    const held = hashesAfter(organs.engine.dumpKv(0));
+    const seen = watch.picture.held(id, 0, generation);
+    if (seen !== null && !isSame(seen, held)) {
+      differences.push(`the feed knows ${seen.size} blocks of ${id}, which holds ${held.size}`);
+    }
+    const dump = dumps.find((entry) => entry.workerId === id && entry.generation === generation);
+    const dumped = dump === undefined ? null : hashesAfter(unpackKvEvents(dump.events));
+    if (dumped === null || !isSame(dumped, held)) {
+      const size = dumped === null ? "no" : String(dumped.size);
+      differences.push(`the snapshot has ${size} blocks of ${id}, which holds ${held.size}`);
     }
   }
-  for (const { workerId, generation } of watch.picture.known()) {
-    const actor = living.get(workerId)?.actor;
-    if (actor === undefined || generation < actor.heartbeat().generation) {
-      differences.push(`the feed still credits ${workerId} generation ${generation}`);
-    }
-  }
-  return differences;
+  return [...differences, ...creditedDead(cluster, watch)];
+}
+
+/** Generations of workers that are gone and that the feed has not declared gone. */
+function creditedDead(cluster: SimCluster, watch: BusWatch): string[] {
+  const isLiving = (workerId: string, generation: number) =>
+    cluster
+      .living()
+      .some(({ actor, id }) => id === workerId && actor.heartbeat().generation === generation);
+  return watch.picture
+    .known()
+    .filter(({ workerId, generation }) => !isLiving(workerId, generation))
+    .map(({ workerId, generation }) => `the feed credits ${workerId} ${generation}, which is gone`);
+}
+
+function isSame(one: ReadonlySet<string>, other: ReadonlySet<string>): boolean {
+  return one.size === other.size && [...one].every((hash) => other.has(hash));
 }

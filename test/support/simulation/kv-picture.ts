@@ -1,8 +1,10 @@
 import { type KvEvent, KvFeed, unpackKvEvents } from "@baton/protocol";
 
 interface RankPicture {
-  generation: number;
+  readonly generation: number;
   sequence: number;
+  /** Whether all of it is known: from its first batch on, or from a dump. */
+  readonly isWhole: boolean;
   readonly hashes: Set<string>;
 }
 
@@ -45,10 +47,10 @@ export class KvPicture {
     else this.#apply(key, entry);
   }
 
-  /** The sequence hashes that a rank is known to hold in a generation, as hex. */
-  held(workerId: string, dpRank: number, generation: number): ReadonlySet<string> {
+  /** The sequence hashes of all that a rank holds, as hex; null if not all is known of that generation. */
+  held(workerId: string, dpRank: number, generation: number): ReadonlySet<string> | null {
     const rank = this.#ranks.get(`${workerId}/${dpRank}`);
-    return rank?.generation === generation ? rank.hashes : new Set();
+    return rank?.generation === generation && rank.isWhole ? rank.hashes : null;
   }
 
   /** The workers that it knows something of. */
@@ -67,15 +69,15 @@ export class KvPicture {
   }
 
   #replace(key: string, { generation, sequence, events }: KvFeed): void {
-    const hashes = new Set<string>();
-    for (const event of unpackKvEvents(events)) applyEvent(hashes, event);
-    this.#ranks.set(key, { generation, sequence, hashes });
+    const hashes = hashesAfter(unpackKvEvents(events));
+    this.#ranks.set(key, { generation, sequence, isWhole: true, hashes });
   }
 
   #apply(key: string, { generation, sequence, events }: KvFeed): void {
     let rank = this.#ranks.get(key);
     if (rank === undefined || rank.generation !== generation) {
-      rank = { generation, sequence: 0, hashes: new Set() };
+      const isWhole = sequence === 1;
+      rank = { generation, sequence: sequence - 1, isWhole, hashes: new Set() };
       this.#ranks.set(key, rank);
     }
     if (sequence !== rank.sequence + 1) {
@@ -86,8 +88,14 @@ export class KvPicture {
   }
 }
 
-/** Applies a cache change to a set of sequence hashes. */
-export function applyEvent(hashes: Set<string>, event: KvEvent): void {
+/** The sequence hashes that a cache holds after these changes to an empty one, as hex. */
+export function hashesAfter(events: readonly KvEvent[]): Set<string> {
+  const hashes = new Set<string>();
+  for (const event of events) applyEvent(hashes, event);
+  return hashes;
+}
+
+function applyEvent(hashes: Set<string>, event: KvEvent): void {
   if (event.kind === "cleared") hashes.clear();
   else if (event.kind === "stored") for (const hash of each(event.sequenceHashes)) hashes.add(hash);
   else for (const hash of each(event.sequenceHashes)) hashes.delete(hash);

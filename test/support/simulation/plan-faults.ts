@@ -1,6 +1,12 @@
 import { subjectTable } from "@baton/protocol";
 import { troubleMs } from "./plan-requests.ts";
-import type { Draw, PlannedActor, PlannedFault, Temper } from "./simulation-plan.ts";
+import {
+  type Draw,
+  noiseByte,
+  type PlannedActor,
+  type PlannedFault,
+  type Temper,
+} from "./simulation-plan.ts";
 
 /** Draws what goes wrong in a run, in order of time. */
 export function planFaults(
@@ -67,7 +73,7 @@ function drawLength(draw: Draw): number {
   return draw.chance(0.5) ? draw.between(1, 400) : draw.between(400, 3_000);
 }
 
-/** Bytes that no message begins with: an unused msgpack code, then noise. */
-export function garbage(draw: Draw): Uint8Array {
-  return Uint8Array.of(0xc1, ...draw.random.bytes(draw.integer(0, 20)));
+/** Bytes that no message begins with: the unused code, then noise. */
+function garbage(draw: Draw): Uint8Array {
+  return Uint8Array.of(noiseByte, ...draw.random.bytes(draw.integer(0, 20)));
 }

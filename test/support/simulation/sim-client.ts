@@ -56,7 +56,9 @@ export class SimClient implements RequestSink {
       this.texts[choice] = soFar;
       const wanted = this.expected.returned[choice] ?? "";
       if (!wanted.startsWith(soFar)) {
-        this.#problem(`choice ${choice} says ${JSON.stringify(soFar)}, not ${JSON.stringify(wanted)}`);
+        this.#problem(
+          `choice ${choice} says ${JSON.stringify(soFar)}, not ${JSON.stringify(wanted)}`,
+        );
       }
     }
   }

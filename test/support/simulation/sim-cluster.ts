@@ -208,8 +208,7 @@ export class SimCluster {
       id,
       namespace: this.namespace,
       config: readOptions(definition.options, { flags, env: {} }),
-      connect: (options) =>
-        Promise.resolve(this.network.connect({ ...options, process: clock })),
+      connect: (options) => Promise.resolve(this.network.connect({ ...options, process: clock })),
       clock,
       random: this.#random.fork(`${id}/${life}`),
       log,

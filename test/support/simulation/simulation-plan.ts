@@ -3,6 +3,9 @@ import { SeededRandom } from "@baton/runtime";
 import { planFaults } from "./plan-faults.ts";
 import { finalRequests, planRequests } from "./plan-requests.ts";
 
+/** The byte that no message begins with: msgpack leaves it unused. */
+export const noiseByte = 0xc1;
+
 /** What may go wrong in a run: nothing but clients, processes, connections, or all of it. */
 export type Temper = "calm" | "departures" | "deaths" | "network" | "everything";
 

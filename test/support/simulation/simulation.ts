@@ -5,15 +5,20 @@ import {
   checkHandlerErrors,
   checkHandoffs,
   checkStarted,
-  feedDifferences,
+  kvDifferences,
   whatIsHeld,
 } from "./end-checks.ts";
-import { Noise, noiseByte, noiseId } from "./noise.ts";
 import { troubleMs } from "./plan-requests.ts";
 import type { SeedStats } from "./run-seed.ts";
 import { SimClient } from "./sim-client.ts";
 import { requestBoundMs, SimCluster } from "./sim-cluster.ts";
-import type { PlannedFault, PlannedRequest, SimulationPlan } from "./simulation-plan.ts";
+import {
+  noiseByte,
+  type PlannedFault,
+  type PlannedRequest,
+  type SimulationPlan,
+} from "./simulation-plan.ts";
+import { Visitor, visitorId } from "./visitor.ts";
 
 /** What a run may be asked to show. */
 export interface SimOptions {
@@ -36,10 +41,11 @@ export class Simulation {
   readonly #plan: SimulationPlan;
   readonly #cluster: SimCluster;
   readonly #watch: BusWatch;
-  readonly #noise: Noise;
+  readonly #visitor: Visitor;
   readonly #clients = new Map<string, SimClient>();
   readonly #options: SimOptions;
   readonly #startMs: number;
+  #isTroubleOver = false;
   /** Deliveries of what is no message. */
   #noiseHeard = 0;
 
@@ -50,7 +56,7 @@ export class Simulation {
     this.#startMs = this.#cluster.clock.nowMs();
     this.#watch = new BusWatch(this.#clients, (problem) => this.#report(problem));
     this.#cluster.network.observe((message) => this.#hear(message));
-    this.#noise = new Noise(this.#cluster);
+    this.#visitor = new Visitor(this.#cluster);
   }
 
   get digest(): string {
@@ -133,6 +139,7 @@ export class Simulation {
 
   /** With every actor there again, the cluster serves as if nothing had been. */
   async #serveAgain(): Promise<void> {
+    this.#isTroubleOver = true;
     for (const { id } of this.#plan.actors) this.#cluster.restart(id);
     if (!(await this.#untilAllReady("when all came back"))) return;
     const names = this.#plan.finalRequests.map((planned, index) => {
@@ -147,15 +154,35 @@ export class Simulation {
       }
     }
     await this.#untilNothingHeld("after the last requests");
-    await this.#until(() => feedDifferences(this.#cluster, this.#watch).length === 0, restBoundMs);
-    for (const difference of feedDifferences(this.#cluster, this.#watch)) this.#report(difference);
+    for (const difference of await this.#kvDifferences()) this.#report(difference);
+  }
+
+  /** Asks until the picture is right, within bounds: workers that are back may have to be asked first. */
+  async #kvDifferences(): Promise<readonly string[]> {
+    const { clock } = this.#cluster;
+    const untilMs = clock.nowMs() + restBoundMs;
+    for (;;) {
+      let differences: readonly string[] | null = null;
+      this.#visitor.askForSnapshot().then(
+        (snapshot) => {
+          differences = kvDifferences(this.#cluster, this.#watch, snapshot);
+        },
+        (error: unknown) => {
+          differences = [`no snapshot: ${String(error)}`];
+        },
+      );
+      await this.#until(() => differences !== null, restBoundMs);
+      const found: readonly string[] = differences ?? ["no answer to a request for a snapshot"];
+      if (found.length === 0 || clock.nowMs() >= untilMs) return found;
+      await clock.advanceBy(500);
+    }
   }
 
   /** What cannot be decoded raises a counter wherever it is heard. */
   async #babble(): Promise<void> {
     const before = this.#malformed();
     const heardBefore = this.#noiseHeard;
-    this.#noise.sayEverywhere(Uint8Array.of(noiseByte, 1, 2, 3));
+    this.#visitor.sayEverywhere(Uint8Array.of(noiseByte, 1, 2, 3));
     await this.#cluster.clock.advanceBy(600);
     const counted = this.#malformed() - before;
     const heard = this.#noiseHeard - heardBefore;
@@ -169,7 +196,7 @@ export class Simulation {
     this.#note("everybody leaves");
     const { clock } = this.#cluster;
     for (const { id } of this.#cluster.living()) this.#cluster.drain(id);
-    await this.#noise.leave();
+    await this.#visitor.leave();
     await this.#until(() => this.#cluster.living().length === 0, leaveBoundMs);
     for (const { id, actor } of this.#cluster.living()) {
       this.#report(`${id} does not leave: it is ${actor.state}`);
@@ -212,6 +239,7 @@ export class Simulation {
         else cluster.drain(fault.id);
         if (fault.backAfterMs === null) return;
         clock.setTimer(fault.backAfterMs, () => {
+          if (this.#isTroubleOver) return; // all are back already, and perhaps gone again
           this.#note(`start ${fault.id}`);
           cluster.restart(fault.id);
         });
@@ -229,7 +257,7 @@ export class Simulation {
         clock.setTimer(fault.forMs, () => cluster.startServer());
         return;
       case "garbage":
-        this.#noise.sayOn(fault.row, fault.bytes);
+        this.#visitor.sayOn(fault.row, fault.bytes);
         return;
     }
   }
@@ -262,7 +290,7 @@ export class Simulation {
   }
 
   #hear(message: ObservedMessage): void {
-    if (message.from === noiseId) this.#noiseHeard += message.receivers;
+    if (message.from === visitorId) this.#noiseHeard += message.receivers;
     this.#options.onMessage?.(message);
     this.#watch.hear(message);
   }
