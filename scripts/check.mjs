@@ -6,11 +6,11 @@ requireNode(20);
 installPackages();
 const bin = (name) => join(root, "node_modules", ".bin", name);
 const steps = [
-  ["format and lint", bin("biome"), ["ci", "."]],
+  ["format and lint", bin("biome"), ["ci", "--colors=off", "."]],
   ["layers", bin("turbo"), ["boundaries", "--no-color"], { TURBO_TELEMETRY_DISABLED: "1" }],
   ["types of packages", null, []],
   ["types of tests", bin("tsc"), ["-p", "tsconfig.test.json"]],
-  ["nothing unused", bin("knip"), []],
+  ["nothing unused", bin("knip"), ["--no-progress", "--no-config-hints"]],
   [
     "generated files are current",
     bin("tsx"),

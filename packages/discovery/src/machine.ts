@@ -17,7 +17,7 @@ export type RebuildEvent =
   | { readonly type: "bus.restored" };
 
 /** The states of the catalog. */
-export type RebuildState = "rebuilding" | "settling" | "paused" | "complete";
+type RebuildState = "rebuilding" | "settling" | "paused" | "complete";
 
 /**
  * When the catalog may be called complete. Discovery keeps nothing on disk: after a start it waits for one lease, in which

@@ -1,4 +1,4 @@
-// Hot path: `take` runs once per request and leg. Budget 50 µs with 1,000 workers. Bench: bench/model-desk.bench.ts
+// Hot path: `take` runs once per request and leg. Budget 20 µs with 16 workers, 100 µs with 1,000. Bench: bench/model-desk.bench.ts
 import type { ClusterView, WorkerView } from "@baton/cluster-view";
 import {
   type Bookings,

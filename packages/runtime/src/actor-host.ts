@@ -92,7 +92,7 @@ export class ActorHost implements RunningActor {
       namespace,
       model: facts.model ?? null,
       generation: facts.generation ?? this.generation,
-      sequence: this.#sequence++,
+      sequence: this.#sequence,
       intervalMs: heartbeatMs,
       state: this.#state,
       why: this.why,
@@ -226,6 +226,7 @@ export class ActorHost implements RunningActor {
     if (bus === null || bus.state !== "connected") return;
     this.#guard(() => {
       const beat = this.heartbeat();
+      this.#sequence += 1;
       const model = beat.model as ModelName | null;
       bus.publish(
         this.#options.subjects.heartbeat(this.role, model, this.id),

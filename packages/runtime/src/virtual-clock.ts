@@ -1,6 +1,7 @@
 import { ServingError } from "@baton/protocol";
 import type { Clock, Timer } from "./clock.ts";
 import { EventHeap, type HeapEvent } from "./event-heap.ts";
+import { RealClock } from "./real-clock.ts";
 
 interface TimerEvent extends HeapEvent {
   run: (() => void) | null;
@@ -9,6 +10,7 @@ interface TimerEvent extends HeapEvent {
 
 /** Events between two real turns of the event loop, so that a test's own timeout can still fire. */
 const eventsPerTurn = 2_000;
+const machine = new RealClock();
 const defaultStartMs = 1_700_000_000_000;
 const defaultLimitMs = 600_000;
 
@@ -115,7 +117,7 @@ export class VirtualClock implements Clock {
       while (this.#dropCancelled() && goesOn()) {
         this.#fireNext();
         this.#eventsRun += 1;
-        await (this.#eventsRun % eventsPerTurn === 0 ? turn() : settle());
+        await (this.#eventsRun % eventsPerTurn === 0 ? machine.yield() : settle());
       }
     } finally {
       this.#isRunning = false;
@@ -151,8 +153,4 @@ export { VirtualClock as ManualClock };
 /** Node runs a next tick only when the queue of promise jobs is empty, however long their chains are. */
 function settle(): Promise<void> {
   return new Promise((resolve) => process.nextTick(resolve));
-}
-
-function turn(): Promise<void> {
-  return new Promise((resolve) => setImmediate(resolve));
 }

@@ -1,10 +1,18 @@
-import { ActorHeartbeat, namespaceName, ServingError, Subjects } from "@baton/protocol";
+import {
+  ActorHeartbeat,
+  actorId,
+  namespaceName,
+  ProbeReply,
+  ServingError,
+  Subjects,
+} from "@baton/protocol";
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
 import type { ActorContext, ActorDefinition, ActorInstance } from "../src/actor.ts";
 import { MemoryNetwork } from "../src/bus/memory-network.ts";
 import { silentLogger } from "../src/logger.ts";
 import { createMetricsRegistry } from "../src/metrics-registry.ts";
+import { noMetrics } from "../src/no-metrics.ts";
 import { SeededRandom } from "../src/seeded-random.ts";
 import { startActor } from "../src/start-actor.ts";
 import { VirtualClock } from "../src/virtual-clock.ts";
@@ -67,6 +75,30 @@ describe("startActor", () => {
       [2, "ready"],
       [3, "ready"],
     ]);
+  });
+
+  it("answers pings with a heartbeat that takes no number away, and probes with its generation", async () => {
+    const { clock, network, actor, heard, subjects } = cluster();
+    await clock.advanceBy(1);
+    const tool = network.connect({
+      id: actorId("tool"),
+      subjects,
+      clock,
+      log: silentLogger(),
+      metrics: noMetrics,
+    });
+    const pings: ActorHeartbeat[] = [];
+    const probes: ProbeReply[] = [];
+
+    const nothing = new Uint8Array(0);
+    tool.requestMany(subjects.ping(), nothing, (reply) => pings.push(ActorHeartbeat.decode(reply)));
+    const probe = tool.request(subjects.probe("discovery", actor.id), nothing, { timeoutMs: 100 });
+    void probe.then((reply) => probes.push(ProbeReply.decode(reply)));
+    await clock.advanceBy(600);
+
+    expect(pings).toMatchObject([{ id: "d-1", state: "ready" }]);
+    expect(probes).toEqual([{ id: "d-1", generation: actor.generation }]);
+    expect(heard.map((beat) => beat.sequence)).toEqual([0, 1, 2, 3]);
   });
 
   it("is degraded while the bus is gone and ready when it is back", async () => {

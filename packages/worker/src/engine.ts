@@ -140,7 +140,10 @@ export interface EngineDeps {
 export interface Engine {
   /** Makes the engine ready for work. Rejects with `engine_failed` or `config_invalid`. */
   start(events: EngineEvents): Promise<EngineCard>;
-  /** Computes a prompt and one token per choice, and stages the KV until `release`. */
+  /**
+   * Computes a prompt and one token per choice, and stages the KV until `release`. The params are the client's own: one token
+   * is sampled whatever `maxTokens` says, and a choice has ended only if the client's limits, or its token, end it.
+   */
   prefill(job: EngineJob): void;
   /** Computes prompt and output. */
   generate(job: EngineJob): void;

@@ -64,12 +64,14 @@ function describe({ model, catalog, workers }: ModelView): ServedModel {
 
 const maxShown = 300;
 
-/** An unknown model, with its name and what there is. */
+/** An unknown model, with its name and what there is. While nothing is offered at all it may still come. */
 export function modelNotFound(directory: Pick<ModelDirectory, "all">, name: string): ServingError {
   const served = directory.all().map((model) => model.name);
+  if (served.length === 0) {
+    const problem = "no worker offers a model yet";
+    return new ServingError("not_ready", { problem, why: "no_workers" });
+  }
   const shown = name.length > maxShown ? `${name.slice(0, maxShown)}…` : name;
-  const there =
-    served.length === 0 ? "no model is served here" : `served here: ${served.join(", ")}`;
-  const problem = `the model '${shown}' does not exist; ${there}`;
+  const problem = `the model '${shown}' does not exist; served here: ${served.join(", ")}`;
   return new ServingError("model_not_found", { param: "model", problem });
 }

@@ -127,11 +127,10 @@ export class Relay implements RequestPort {
   #refusal(model: ServedModel | undefined, name: string): ServingError | null {
     const { bus, directory, options, table } = this.#state;
     if (this.#isDraining) return new ServingError("draining");
+    if (bus.state !== "connected") return new ServingError("bus_unavailable");
     if (model === undefined) return modelNotFound(directory, name);
-    if (table.live.size >= options.maxInFlight) {
-      return new ServingError("overloaded", { problem: "too many requests at once" });
-    }
-    return bus.state === "connected" ? null : new ServingError("bus_unavailable");
+    if (table.live.size < options.maxInFlight) return null;
+    return new ServingError("overloaded", { problem: "too many requests at once" });
   }
 
   #onState(request: RelayedRequest, state: RequestState, event: RequestEvent): void {

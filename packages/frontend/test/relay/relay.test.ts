@@ -220,6 +220,13 @@ describe("what is refused at the door", () => {
     });
   });
 
+  it("asks to come again while nothing is offered at all", () => {
+    const one = new RelayRig([]).submit();
+
+    expect(one.sink.outcome()).toBe("failed received not_ready");
+    expect(one.sink.ends[0]).toMatchObject({ error: { details: { why: "no_workers" } } });
+  });
+
   it("refuses with overloaded once the limit is reached, and takes on when one ends", async () => {
     const rig = new RelayRig();
     const many = Array.from({ length: 100 }, () => rig.submit());

@@ -71,6 +71,7 @@ export function encodeHead(kind: number, bodyBytes: number): Buffer {
  */
 export class FrameReader {
   readonly #onFrame: (kind: number, body: Buffer) => void;
+  readonly #bodyFor: (kind: number, bytes: number) => Buffer | null;
   /** Bytes that are not handed out yet; at most one frame and one read of the socket. */
   #pending: Buffer = Buffer.alloc(0);
   /** A body that arrives in pieces, and how much of it is here. */
@@ -79,8 +80,13 @@ export class FrameReader {
   #kind = 0;
   #held = false;
 
-  constructor(onFrame: (kind: number, body: Buffer) => void) {
+  /** `bodyFor` may give the place where a body that arrives in pieces is put together: one copy less for large ones. */
+  constructor(
+    onFrame: (kind: number, body: Buffer) => void,
+    bodyFor: (kind: number, bytes: number) => Buffer | null = () => null,
+  ) {
     this.#onFrame = onFrame;
+    this.#bodyFor = bodyFor;
   }
 
   /** Whether a frame has begun and not ended. */
@@ -128,7 +134,7 @@ export class FrameReader {
       return start + size;
     }
     this.#kind = kind;
-    this.#body = Buffer.allocUnsafe(size);
+    this.#body = this.#bodyFor(kind, size) ?? Buffer.allocUnsafe(size);
     this.#bodyFill = 0;
     return start;
   }

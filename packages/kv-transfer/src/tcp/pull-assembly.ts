@@ -31,6 +31,13 @@ export class PullAssembly {
     this.#bytesLeft = request.ticket.bytes;
   }
 
+  /** Where the next chunk of so many bytes belongs, so that it may be put there at once; null if it does not fit. */
+  placeFor(bytes: number): Buffer | null {
+    const part = this.#part;
+    if (part === null || bytes > part.length - this.#fill) return null;
+    return part.subarray(this.#fill, this.#fill + bytes);
+  }
+
   /** Takes one frame. Throws `kv_transfer_failed` (`reason` `checksum` for a corrupted part) or the source's error. */
   take(kind: number, body: Buffer): Taken {
     switch (kind) {
@@ -73,7 +80,8 @@ export class PullAssembly {
     if (part === null || body.length > part.length - this.#fill) {
       throw broken("a chunk does not fit its part");
     }
-    body.copy(part, this.#fill);
+    const isInPlace = body.buffer === part.buffer;
+    if (!isInPlace) body.copy(part, this.#fill);
     this.#fill += body.length;
     this.#crc = crc32(body, this.#crc);
     return goOn;

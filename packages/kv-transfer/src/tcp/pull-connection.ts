@@ -4,7 +4,7 @@ import { ServingError } from "@baton/protocol";
 import type { Clock } from "@baton/runtime";
 import type { KvTransferMetrics } from "../kv-transfer-metrics.ts";
 import type { PendingPull } from "../pending-pull.ts";
-import { encodeFinish, FrameReader, finishOutcome } from "./frame.ts";
+import { encodeFinish, FrameReader, finishOutcome, frameKind } from "./frame.ts";
 import { askFor, encodeAsk } from "./pull-ask.ts";
 import { PullAssembly } from "./pull-assembly.ts";
 import { parseAddress } from "./transfer-address.ts";
@@ -36,7 +36,10 @@ export class PullConnection {
   readonly address: string;
   readonly #deps: PullConnectionDeps;
   readonly #socket: Socket;
-  readonly #reader = new FrameReader((kind, body) => this.#onFrame(kind, body));
+  readonly #reader = new FrameReader(
+    (kind, body) => this.#onFrame(kind, body),
+    (kind, bytes) => (kind === frameKind.chunk ? (this.#assembly?.placeFor(bytes) ?? null) : null),
+  );
   #pull: PendingPull | null = null;
   #assembly: PullAssembly | null = null;
   /** Carried a pull before. */

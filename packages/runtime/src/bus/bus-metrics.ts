@@ -1,15 +1,12 @@
 import type { Counter, Metrics } from "../metrics.ts";
 
-/** Why a bus lets a message go. */
-export type DropReason = "late_reply" | "unfinished_chunks" | "not_connected";
-
 /** The figures of one bus. */
 export interface BusMetrics {
   readonly messagesIn: Counter;
   readonly messagesOut: Counter;
   readonly bytesIn: Counter;
   readonly bytesOut: Counter;
-  /** Label `reason`. */
+  /** Label `reason`: `late_reply`, `unfinished_chunks` or `not_connected`. */
   readonly dropped: Counter;
   readonly malformed: Counter;
   readonly bounced: Counter;
