@@ -1,0 +1,157 @@
+import type { WorkerView } from "@baton/cluster-view";
+import { createBookings } from "@baton/kv-router";
+import { actorId, Prefill } from "@baton/protocol";
+import { CandidateTable } from "@baton/routing";
+import { describe, expect, it } from "vitest";
+import { PrefillPolicy } from "../src/policy.ts";
+import { routePrefill } from "./support/played-cluster.ts";
+import { staysInRack, viewOf } from "./support/worker-views.ts";
+
+const inRack = (id: string, rack: string) => viewOf(id, { ...staysInRack, topology: { rack } });
+const decodeIn = (id: string, rack: string) => viewOf(id, { topology: { rack } });
+
+function policyOver(...workers: readonly WorkerView[]) {
+  const policy = new PrefillPolicy();
+  policy.follow(workers);
+  const table = new CandidateTable(createBookings({ limit: 0, graceMs: 0 }));
+  table.rebuild(workers);
+  return {
+    policy,
+    narrowed: (request = routePrefill("r1")) =>
+      policy.narrow(request, table.of("prefill")).map(({ workerId }) => workerId),
+    command: (id: string, request = routePrefill("r1")) => {
+      const worker = workers.find((candidate) => candidate.id === id);
+      if (worker === undefined) throw new Error(`no worker ${id}`);
+      const chosen = {
+        kind: "selected",
+        workerId: worker.id,
+        generation: worker.generation,
+        dpRank: 0,
+        overlapBlocks: 0,
+        bestOverlapBlocks: 0,
+      } as const;
+      const { verb, payload } = policy.command(request, chosen, worker);
+      return { verb, message: Prefill.decode(payload) };
+    },
+  };
+}
+
+describe("the pool of prefill workers", () => {
+  it("is all of them where KV may go anywhere", () => {
+    expect(policyOver(viewOf("p-1"), viewOf("p-2"), viewOf("d-1")).narrowed()).toEqual([
+      "p-1",
+      "p-2",
+    ]);
+  });
+
+  it("is those from which a decode worker can be reached", () => {
+    const { narrowed } = policyOver(
+      inRack("p-1", "r1"),
+      inRack("p-2", "r2"),
+      decodeIn("d-1", "r2"),
+    );
+
+    expect(narrowed()).toEqual(["p-2"]);
+  });
+
+  it("counts what the request itself asks of the decode worker", () => {
+    const { narrowed } = policyOver(
+      inRack("p-1", "r1"),
+      inRack("p-2", "r2"),
+      decodeIn("d-1", "r1"),
+      decodeIn("d-2", "r2"),
+    );
+
+    expect(narrowed(routePrefill("r1", { rules: { decodeWorkerId: actorId("d-1") } }))).toEqual([
+      "p-1",
+    ]);
+  });
+
+  it("leaves out a worker whose registration contradicts itself, but not a busy decode worker", () => {
+    const { narrowed } = policyOver(
+      viewOf("p-1", staysInRack),
+      inRack("p-2", "r2"),
+      viewOf("d-1", { topology: { rack: "r2" }, capacity: { maxSequences: 0 } }),
+    );
+
+    expect(narrowed()).toEqual(["p-2"]);
+  });
+
+  it("stays whole when nobody can be reached, so that the refusal can say why", () => {
+    const { narrowed } = policyOver(inRack("p-1", "r1"), decodeIn("d-1", "r2"));
+
+    expect(narrowed()).toEqual(["p-1"]);
+  });
+
+  it("follows a decode worker that drains", () => {
+    const { policy, narrowed } = policyOver(
+      inRack("p-1", "r1"),
+      inRack("p-2", "r2"),
+      decodeIn("d-1", "r1"),
+      decodeIn("d-2", "r2"),
+    );
+    expect(narrowed()).toEqual(["p-1", "p-2"]);
+
+    policy.follow([
+      inRack("p-1", "r1"),
+      inRack("p-2", "r2"),
+      viewOf("d-1", { topology: { rack: "r1" }, state: "draining" }),
+      decodeIn("d-2", "r2"),
+    ]);
+
+    expect(narrowed()).toEqual(["p-2"]);
+  });
+});
+
+describe("the command for a prefill worker", () => {
+  it("tells what the decode worker must satisfy", () => {
+    const { command } = policyOver(inRack("p-1", "r1"), decodeIn("d-1", "r1"));
+
+    const { verb, message } = command("p-1");
+
+    expect(verb).toBe("prefill");
+    expect(message.decodeConstraints).toEqual({
+      requiredTaints: ["baton.topology/rack=r1"],
+      preferredTaints: {},
+    });
+  });
+
+  it("is refused, naming the domain, when no decode worker could take the KV", () => {
+    const { command } = policyOver(inRack("p-1", "r1"), decodeIn("d-1", "r2"));
+
+    expect(() => command("p-1")).toThrow(
+      expect.objectContaining({
+        code: "no_worker_available",
+        details: expect.objectContaining({ domains: ["rack"] }),
+      }),
+    );
+  });
+
+  it("is refused for a worker that contradicts itself", () => {
+    const { command } = policyOver(viewOf("p-1", staysInRack), decodeIn("d-1", "r1"));
+
+    expect(() => command("p-1")).toThrow(expect.objectContaining({ code: "no_worker_available" }));
+  });
+});
+
+describe("the rules of a prefill", () => {
+  it("are the request's pin and allow-list; its constraints are for the decode leg", () => {
+    const { policy } = policyOver();
+    const rules = {
+      constraints: { requiredTaints: ["gpu"], preferredTaints: {} },
+      allowedWorkers: [actorId("p-1")],
+      prefillWorkerId: actorId("p-1"),
+      decodeWorkerId: actorId("d-1"),
+    };
+
+    expect(policy.rules(routePrefill("r1", { rules }))).toEqual({
+      allowedWorkers: new Set(["p-1"]),
+      pin: { workerId: "p-1" },
+    });
+    expect(policy.rules(routePrefill("r1"))).toEqual({});
+  });
+
+  it("never take a prefill for staged", () => {
+    expect(policyOver().policy.isStaged()).toBe(false);
+  });
+});
