@@ -16,9 +16,6 @@ export type RebuildEvent =
   | { readonly type: "bus.lost" }
   | { readonly type: "bus.restored" };
 
-/** The states of the catalog. */
-type RebuildState = "rebuilding" | "settling" | "paused" | "complete";
-
 /**
  * When the catalog may be called complete. Discovery keeps nothing on disk: after a start it waits for one lease, in which
  * every living worker is heard and registers, and for stragglers some more. It cannot be sooner: a silent bus looks the
