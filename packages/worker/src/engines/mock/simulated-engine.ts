@@ -1,4 +1,4 @@
-// Hot path: `#tell` once per pass, over every new token. Budget 2 µs a token. Bench: bench/mock-engine.bench.ts
+// Hot path: `#tell` once per pass, over every new token. Budget 2 µs a token. Bench: bench/engines/mock/simulated-engine.bench.ts
 import {
   type FinishReason as CoreFinish,
   type KvEvent as CoreKvEvent,
