@@ -50,8 +50,9 @@ export class ChoiceOutput {
 
   /** Takes what is new of an entry. What was taken before is left out. */
   accept(entry: FrameEntry): Accepted {
-    if (entry.offset > this.#received) return "gap";
+    // A worker goes on after a stop text while other choices do, and nobody counts those tokens.
     if (this.#end !== null || this.#closedBy !== null) return "repeated";
+    if (entry.offset > this.#received) return "gap";
     const known = this.#received - entry.offset;
     for (let at = known; at < entry.tokens.length; at += 1) {
       this.#pending.push(entry.tokens[at] ?? 0);

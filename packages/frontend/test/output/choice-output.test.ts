@@ -54,6 +54,7 @@ describe("the output of a choice", () => {
     expect(choice.closedBy).toBe("stop-text");
     expect(choice.returnedTokens).toBe(6);
     expect(choice.accept(entry([65], 12))).toBe("repeated");
+    expect(choice.accept(entry([66], 13))).toBe("repeated");
     expect(choice.take()).toBeNull();
   });
 
