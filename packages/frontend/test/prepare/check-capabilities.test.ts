@@ -1,0 +1,48 @@
+import { requestId } from "@baton/protocol";
+import { describe, expect, it } from "vitest";
+import { checkCapabilities } from "../../src/prepare/check-capabilities.ts";
+import type { WantedOutput } from "../../src/request/serving-request.ts";
+import { registrationOf } from "../support/fake-view.ts";
+
+const { card } = registrationOf({ id: "a1", type: "aggregated" });
+
+function checking(output: Partial<WantedOutput>, capabilities: readonly string[]) {
+  const request = {
+    requestId: requestId("r1"),
+    model: "m",
+    prompt: { kind: "text", text: "" },
+    output: { maxTokens: 1, n: 1, ...output },
+    stop: [],
+    clientRequestId: null,
+    traceparent: null,
+  } as const;
+  return () => checkCapabilities(request, { ...card, capabilities: [...capabilities] });
+}
+
+describe("what an engine can do", () => {
+  it.each<readonly [string, Partial<WantedOutput>]>([
+    ["n", { n: 2 }],
+    ["logprobs", { logprobs: 0 }],
+    ["seed", { seed: 0 }],
+    ["logit_bias", { logitBias: { "1": 1 } }],
+    ["top_k", { topK: 1 }],
+    ["min_p", { minP: 0.1 }],
+    ["repetition_penalty", { repetitionPenalty: 2 }],
+    ["presence_penalty", { presencePenalty: 1 }],
+    ["frequency_penalty", { frequencyPenalty: 1 }],
+  ])("is asked for %s only if its card says so", (feature, output) => {
+    expect(checking(output, [feature])).not.toThrow();
+    expect(checking(output, [])).toThrow(
+      expect.objectContaining({
+        code: "unsupported",
+        details: expect.objectContaining({ param: feature }),
+      }),
+    );
+  });
+
+  it("is always to end an output where it is told", () => {
+    const output = { minTokens: 1, ignoreEos: true, stopTokenIds: [1], temperature: 1, topP: 0.5 };
+
+    expect(checking(output, [])).not.toThrow();
+  });
+});
