@@ -139,6 +139,7 @@ class Worker implements ActorInstance {
       bus.onState((busState) => {
         if (busState !== "connected") return;
         state.facts.resend();
+        state.kvEvents.repeatNewest();
         state.load.beat();
       }),
     );

@@ -50,14 +50,15 @@ export class KvEventPublisher {
     const sequence = ++rank.lastSequence;
     const body = packKvEvents(events);
     rank.ring[sequence % batchesKept] = body;
-    const batch: KvEvents = {
-      workerId: this.#deps.workerId,
-      generation: this.#generation,
-      dpRank,
-      sequence,
-      events: body,
-    };
-    this.#deps.publisher.publish(this.#subject, KvEvents.encode(batch));
+    this.#send(dpRank, sequence, body);
+  }
+
+  /** Sends the newest batch of each rank again, after the bus was gone: whoever missed some sees the gap by it. */
+  repeatNewest(): void {
+    for (const [dpRank, { lastSequence, ring }] of this.#ranks) {
+      const body = ring[lastSequence % batchesKept];
+      if (body !== undefined) this.#send(dpRank, lastSequence, body);
+    }
   }
 
   /** The batches from `from` on if the ring has them all, else a dump. */
@@ -92,6 +93,17 @@ export class KvEventPublisher {
     for (let rank = 0; rank < dpSize; rank++) this.publish(rank, [{ kind: "cleared" }]);
     this.#ranks.clear();
     this.#generation = generation;
+  }
+
+  #send(dpRank: number, sequence: number, events: Uint8Array): void {
+    const batch: KvEvents = {
+      workerId: this.#deps.workerId,
+      generation: this.#generation,
+      dpRank,
+      sequence,
+      events,
+    };
+    this.#deps.publisher.publish(this.#subject, KvEvents.encode(batch));
   }
 
   #rank(dpRank: number): Rank {

@@ -48,6 +48,25 @@ describe("KvEventPublisher", () => {
     expect(unpackKvEvents(sent()[0]?.events ?? new Uint8Array())).toEqual([removed(1), removed(2)]);
   });
 
+  it("repeats the newest batch of each rank, so that a gap at the end is seen", () => {
+    const { events, link, sent } = create();
+    events.publish(0, [removed(1)]);
+    events.publish(1, [removed(2)]);
+    link.isUp = false;
+    events.publish(1, [removed(3)]);
+    link.isUp = true;
+
+    events.repeatNewest();
+
+    expect(sent().map((batch) => [batch.dpRank, batch.sequence])).toEqual([
+      [0, 1],
+      [1, 1],
+      [0, 1],
+      [1, 2],
+    ]);
+    expect(unpackKvEvents(sent()[3]?.events ?? new Uint8Array())).toEqual([removed(3)]);
+  });
+
   it("answers with batches as long as it has them all, else with a dump", () => {
     const { events, link } = create([removed(9)]);
     const count = batchesKept + 5;
