@@ -1,0 +1,82 @@
+import type { WorkerView } from "@baton/cluster-view";
+import { Decode, Generate } from "@baton/protocol";
+import { describe, expect, it } from "vitest";
+import { decodePolicy } from "../src/policy.ts";
+import { registered, routeDecode } from "./support/played-cluster.ts";
+
+const registration = registered("d-1");
+const chosen = {
+  kind: "selected",
+  workerId: routeDecode("r1").frontendId,
+  generation: registration.generation,
+  dpRank: 2,
+  overlapBlocks: 0,
+  bestOverlapBlocks: 0,
+} as const;
+const worker: WorkerView = {
+  id: chosen.workerId,
+  generation: registration.generation,
+  registration,
+  workerType: "decode",
+  state: "live",
+  load: null,
+};
+const overrides = { overlapScoreCredit: 0, assumeKvReuse: false, trackPrefillTokens: false };
+
+describe("the command for a decode worker", () => {
+  it("is `decode` with the ticket unopened when KV is staged", () => {
+    const request = routeDecode("r1", { handoff: new Uint8Array([9, 9]) });
+
+    const { verb, payload } = decodePolicy.command(request, chosen, worker);
+
+    expect(verb).toBe("decode");
+    expect(Decode.decode(payload)).toEqual({
+      requestId: "r1",
+      frontendId: "f-1",
+      frontendGeneration: 1,
+      stream: 7,
+      generation: registration.generation,
+      dpRank: 2,
+      blockHashes: request.blockHashes,
+      sequenceHashes: request.sequenceHashes,
+      work: request.work,
+      traceparent: null,
+      handoff: new Uint8Array([9, 9]),
+    });
+  });
+
+  it("is `generate` without a ticket, for a decode or an aggregated worker alike", () => {
+    const request = routeDecode("r1", { pool: "aggregated" });
+
+    const { verb, payload } = decodePolicy.command(request, chosen, worker);
+
+    expect(verb).toBe("generate");
+    expect(Generate.decode(payload)).toMatchObject({ requestId: "r1", dpRank: 2 });
+  });
+});
+
+describe("the rules of a decode", () => {
+  it("are the request's own, with the overrides that came with a prefill", () => {
+    const constraints = { requiredTaints: ["t"], preferredTaints: {} };
+
+    expect(decodePolicy.rules(routeDecode("r1", { rules: { constraints }, overrides }))).toEqual({
+      constraints,
+      overrides,
+    });
+    expect(decodePolicy.rules(routeDecode("r1"))).toEqual({});
+  });
+
+  it("name the pool, and take a ticket for staged KV", () => {
+    const staged = routeDecode("r1", { handoff: new Uint8Array([1]) });
+    const aggregated = routeDecode("r2", { pool: "aggregated" });
+
+    expect([staged, aggregated].map((request) => decodePolicy.workerType(request))).toEqual([
+      "decode",
+      "aggregated",
+    ]);
+    expect([staged, aggregated].map((request) => decodePolicy.isStaged(request))).toEqual([
+      true,
+      false,
+    ]);
+  });
+});
