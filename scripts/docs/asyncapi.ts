@@ -18,7 +18,12 @@ export function asyncApiDocument(): string {
 }
 
 function keyOf(row: SubjectRow): string {
-  return row.pattern.split(".").slice(4).join("-").replace("-<id>", "-by-id");
+  const tokens = row.pattern.split(".");
+  return tokens
+    .slice(tokens[1] === "v1" ? 4 : 1)
+    .join("-")
+    .replace("-<id>", "-by-id")
+    .replace("-<ns>", "");
 }
 
 function channelOf(row: SubjectRow): object {

@@ -19,6 +19,8 @@ subscribe \`baton.v1.>\`, take the subject apart, and read the message by its ta
 * **Bytes.** Token ids are unsigned 32-bit little endian. Block and sequence hashes are 8 bytes little endian each, one after the other.
 * **Replies** go to \`baton.v1.<namespace>._.inbox.<actor id>.…\`. A message that is no request may carry such a reply subject too:
   it lets its publisher hear the server's "no responders".
+* **Watching.** NATS says "no responders" only when nobody at all listens, so while somebody hears \`baton.v1.>\` a command to a dead
+  actor does not bounce. Nothing hangs: lives are probed under \`baton.probe\`, outside of it, and a lost actor is seen within a second all the same.
 * **Large payloads** are split: see "Chunks".
 * **Generations.** A worker or Frontend that starts again under the same id has a later generation; receivers drop what names another one than they
   expect.

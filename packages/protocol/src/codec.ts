@@ -27,6 +27,7 @@ export function bytesToTokens(bytes: Uint8Array): Uint32Array {
   if (bytes.byteOffset % 4 === 0) {
     return new Uint32Array(bytes.buffer, bytes.byteOffset, bytes.byteLength >>> 2);
   }
-  const copy = bytes.slice();
+  // Not `slice`: that of a Node Buffer is a view, as unaligned as this one.
+  const copy = new Uint8Array(bytes);
   return new Uint32Array(copy.buffer, 0, copy.byteLength >>> 2);
 }

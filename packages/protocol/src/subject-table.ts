@@ -17,7 +17,7 @@ import {
   WorkerDeregistration,
   WorkerRegistration,
 } from "./messages/worker-registration-v1.ts";
-import { type ActorRole, actorRoles } from "./subjects.ts";
+import { type ActorRole, actorRoles, probeRoot } from "./subjects.ts";
 
 /** Who publishes on a subject or listens to it. `any`: every role, and tools. */
 export type SubjectParty = ActorRole | "any";
@@ -60,6 +60,19 @@ function row(
   };
 }
 
+/** Outside of `baton.v1`, so that a watcher of `baton.v1.>` is not taken for the actor. */
+function probeRow(role: ActorRole): SubjectRow {
+  return {
+    pattern: `${probeRoot}.<ns>.${role}.<id>`,
+    message: null,
+    publishers: ["any"],
+    subscribers: [role],
+    queue: null,
+    reply: ProbeReply,
+    meaning: "Asks one actor whether it lives.",
+  };
+}
+
 const routers = ["prefill-router", "decode-router"] as const;
 const followers = [...routers, "frontend"] as const;
 
@@ -67,9 +80,7 @@ const followers = [...routers, "frontend"] as const;
 export const subjectTable: readonly SubjectRow[] = [
   ...actorRoles.flatMap((role) => [
     row(`<model>.${role}.heartbeat.<id>`, ActorHeartbeat, [[role], ["any"]], "Life sign."),
-    row(`_.${role}.probe.<id>`, null, [["any"], [role]], "Asks one actor whether it lives.", {
-      reply: ProbeReply,
-    }),
+    probeRow(role),
   ]),
   row("_.actor.ping", null, [["any"], [...actorRoles]], "Every actor answers with its heartbeat.", {
     reply: ActorHeartbeat,
@@ -233,7 +244,9 @@ export function subjectRow(subject: string): SubjectRow | undefined {
 
 /** Rows by what does not vary: the tokens after the model, `<id>` left out. */
 const rowsByKey: ReadonlyMap<string, SubjectRow> = new Map(
-  subjectTable.map((entry) => [keyOf(entry.pattern.replace("<id>", "x").split(".")), entry]),
+  subjectTable
+    .filter((entry) => entry.pattern.startsWith(root))
+    .map((entry) => [keyOf(entry.pattern.replace("<id>", "x").split(".")), entry]),
 );
 
 /** Actor and verb, and whether an id follows: `worker.abort` and `worker.abort.<id>` are two subjects. */

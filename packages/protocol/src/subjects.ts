@@ -8,6 +8,8 @@ import {
 
 /** The layout version of every subject. */
 export const subjectRoot = "baton.v1";
+/** Where actors are asked whether they live. */
+export const probeRoot = "baton.probe";
 /** Stands for a model where a subject has none. */
 export const noModel = "_";
 
@@ -36,12 +38,14 @@ export function isActorRole(text: string): text is ActorRole {
  */
 export class Subjects {
   readonly namespace: NamespaceName;
+  readonly #namespaceToken: string;
   readonly #prefix: string;
   readonly #tokens = new Map<ModelName, string>();
 
   constructor(namespace: NamespaceName) {
     this.namespace = namespace;
-    this.#prefix = `${subjectRoot}.${nameToken(namespace)}`;
+    this.#namespaceToken = nameToken(namespace);
+    this.#prefix = `${subjectRoot}.${this.#namespaceToken}`;
   }
 
   /** Everything of this namespace. */
@@ -59,9 +63,12 @@ export class Subjects {
     return `${this.#prefix}.*.${role}.heartbeat.*`;
   }
 
-  /** One actor answers a request here with its generation; nobody listening means that it is gone. */
+  /**
+   * One actor answers a request here with its generation; nobody listening means that it is gone. It stands outside of
+   * `baton.v1`, because whoever watches `baton.v1.>` would count as a listener.
+   */
   probe(role: ActorRole, id: ActorId): string {
-    return `${this.#of(null)}.${role}.probe.${id}`;
+    return `${probeRoot}.${this.#namespaceToken}.${role}.${id}`;
   }
 
   /** Every actor answers a request here with its heartbeat. */

@@ -11,6 +11,7 @@ describe("token bytes", () => {
         shifted.set(bytes, shift);
 
         expect([...bytesToTokens(shifted.subarray(shift))]).toEqual(ids);
+        expect([...bytesToTokens(Buffer.from(shifted.buffer, shift))]).toEqual(ids);
       }),
     );
   });
