@@ -40,6 +40,8 @@ export interface ApiServerOptions {
   readonly overloadStatus: number;
   /** How long a request may take to arrive, ms. */
   readonly receiveTimeoutMs: number;
+  /** Most requests at once whose bodies are still to come; more are refused before they are read. */
+  readonly maxInFlight: number;
 }
 
 /** Text of all figures of the process, for `/metrics`. */
@@ -85,6 +87,8 @@ export class ApiServer {
   readonly #options: ApiServerOptions;
   readonly #deps: ApiServerDeps;
   readonly #app: FastifyInstance;
+  /** Requests whose bodies are still to come. */
+  readonly #receiving = new Set<IncomingMessage>();
   readonly #ids = new WeakMap<IncomingMessage, RequestId>();
   #url: string | null = null;
 
@@ -137,8 +141,13 @@ export class ApiServer {
       this.#answerError(request, reply, error),
     );
     app.setNotFoundHandler((request, reply) => this.#notFound(request, reply));
-    app.post("/v1/chat/completions", (request, reply) => this.#generate("chat", request, reply));
-    app.post("/v1/completions", (request, reply) => this.#generate("completions", request, reply));
+    const onRequest = async ({ raw }: FastifyRequest): Promise<void> => this.#beginsToArrive(raw);
+    app.post("/v1/chat/completions", { onRequest }, (request, reply) =>
+      this.#generate("chat", request, reply),
+    );
+    app.post("/v1/completions", { onRequest }, (request, reply) =>
+      this.#generate("completions", request, reply),
+    );
     app.get("/v1/models", (request, reply) =>
       this.#sendJson(request, reply, modelList(this.#deps.directory)),
     );
@@ -150,7 +159,17 @@ export class ApiServer {
     app.get("/metrics", (request, reply) => this.#metrics(request, reply));
   }
 
+  /** Bodies are bounded in number as they are in size: what arrives slowly is held as long. */
+  #beginsToArrive(request: IncomingMessage): void {
+    if (this.#receiving.size >= this.#options.maxInFlight) {
+      throw refusal("overloaded", "too many requests are arriving at once");
+    }
+    this.#receiving.add(request);
+    request.once("close", () => this.#receiving.delete(request));
+  }
+
   #generate(endpoint: Endpoint, request: FastifyRequest, reply: FastifyReply): void {
+    this.#receiving.delete(request.raw);
     const frame = this.#frameOf(request);
     const parsed = parseBody(endpoint, request.body, frame);
     const answer: AnswerFrame = {

@@ -370,6 +370,25 @@ describe("what HTTP refuses", () => {
     });
   });
 
+  it("more requests than may arrive at once, before they are read", async () => {
+    const rig = await rigWith({ maxInFlight: 1 });
+    rig.port.onSubmit = answerHello;
+    const slow = rig.socket();
+    slow.write(
+      "POST /v1/completions HTTP/1.1\r\nhost: x\r\nexpect: 100-continue\r\ncontent-type: application/json\r\ncontent-length: 9\r\n\r\n",
+    );
+    await once(slow, "data");
+
+    const refused = await rig.chat();
+    slow.destroy();
+    await once(slow, "close");
+    let after = await rig.chat();
+    while (after.status === 529) after = await rig.chat();
+
+    expect(refused.status).toBe(529);
+    expect(after.status).toBe(200);
+  });
+
   it("nothing of what went wrong inside is shown", async () => {
     const rig = await rigWith();
     rig.port.onSubmit = (sink) =>

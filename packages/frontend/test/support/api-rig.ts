@@ -24,6 +24,7 @@ export class ApiRig {
         clientBufferBytes: 100_000,
         overloadStatus: 529,
         receiveTimeoutMs: 60_000,
+        maxInFlight: 100,
         ...options,
       },
       {
