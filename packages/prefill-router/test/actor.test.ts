@@ -152,9 +152,11 @@ describe("the activation of a prefill route", () => {
         const sets = (role: string) =>
           new Set([...present].filter((id) => id[0] === role).map((id) => id.endsWith("9"))).size;
         const isTarget = sets("p") === 1 && sets("d") === 1;
-        const [one, other] = activations();
-        expect(one === "active").toBe(isTarget);
-        expect(other).toBe(one);
+        // Without a target one router may have seen one for a moment, and say `unavailable`, and the other not.
+        const isIdle = (state: string | undefined) => state !== "active" && state !== "pending";
+        for (const state of activations()) {
+          expect(isTarget ? state === "active" : isIdle(state), state).toBe(true);
+        }
       }),
       { numRuns: 40 },
     );
