@@ -1,4 +1,4 @@
-import { ServingError, type WorkerVerb } from "@baton/protocol";
+import { type ModelName, ServingError, type WorkerVerb } from "@baton/protocol";
 import {
   type ActorContext,
   type ActorDefinition,
@@ -28,7 +28,7 @@ import {
 import { type WorkerEvent, workerMachine } from "./machine.ts";
 import { type MoverFactory, tcpMover } from "./mover.ts";
 import { Registrar } from "./registrar.ts";
-import { checksumOf, makeRegistration, setOf } from "./registration.ts";
+import { makeRegistration, readArtifact, setOf } from "./registration.ts";
 import { failAndDrop } from "./request-end.ts";
 import type { WorkerState } from "./state.ts";
 
@@ -61,6 +61,7 @@ class Worker implements ActorInstance {
   readonly #parts: WorkerParts;
   readonly #context: ActorContext;
   readonly #config: WorkerConfig;
+  readonly #model: ModelName;
   readonly #listener: EngineListener;
   readonly #subscriptions: BusSubscription[] = [];
   #engine: Engine | null = null;
@@ -73,6 +74,7 @@ class Worker implements ActorInstance {
     this.#parts = parts;
     this.#context = context;
     this.#config = config;
+    this.#model = modelNameOf(config);
     this.#listener = new EngineListener({
       lost: (error) => this.#engineLost(error),
       restored: () => this.#send({ type: "engine.restored" }),
@@ -105,7 +107,7 @@ class Worker implements ActorInstance {
 
   heartbeat(): HeartbeatFacts {
     return {
-      model: modelNameOf(this.#config),
+      model: this.#model,
       generation: this.#state?.generation ?? this.#context.generation,
       workerType: this.#config.workerType,
       set: setOf(this.#config),
@@ -133,8 +135,8 @@ class Worker implements ActorInstance {
   /** Listens, and begins to be listed. */
   #serve(state: WorkerState): void {
     const { bus, heartbeatMs } = this.#context;
-    const checksum = checksumOf(state.card.tokenizer);
-    this.#subscribe(state, checksum);
+    const artifact = readArtifact(state.card.tokenizer);
+    this.#subscribe(state, artifact.checksum);
     this.#subscriptions.push(
       bus.onState((busState) => {
         if (busState !== "connected") return;
@@ -154,7 +156,7 @@ class Worker implements ActorInstance {
           config: this.#config,
           model: state.model,
           card: state.card,
-          tokenizerChecksum: checksum,
+          artifact,
           generation: state.generation,
         }),
       listener: {

@@ -1,6 +1,7 @@
 import { createHash } from "node:crypto";
 import type { ModelName, WorkerRegistration, WorkerType } from "@baton/protocol";
 import type { ActorContext } from "@baton/runtime";
+import { decodeTokenizerArtifact } from "@baton/text";
 import type { WorkerConfig } from "./config.ts";
 import type { EngineCard } from "./engine.ts";
 
@@ -10,13 +11,25 @@ export interface RegistrationFacts {
   readonly config: WorkerConfig;
   readonly model: ModelName;
   readonly card: EngineCard;
-  readonly tokenizerChecksum: string;
+  readonly artifact: ArtifactFacts;
   readonly generation: number;
 }
 
-/** Hex SHA-256: the name of an artifact. */
-export function checksumOf(bytes: Uint8Array): string {
-  return createHash("sha256").update(bytes).digest("hex");
+/** What others are told of a tokenizer artifact. */
+export interface ArtifactFacts {
+  /** Hex SHA-256: its name. */
+  readonly checksum: string;
+  /** Endpoints that its model answers: a model without a chat template completes only. */
+  readonly modelType: readonly string[];
+}
+
+/** Reads an artifact's facts, once per worker. Throws a `TokenizerFormatError` if it is none. */
+export function readArtifact(bytes: Uint8Array): ArtifactFacts {
+  const { chatTemplate } = decodeTokenizerArtifact(bytes);
+  return {
+    checksum: createHash("sha256").update(bytes).digest("hex"),
+    modelType: chatTemplate === null ? ["completions"] : ["chat", "completions"],
+  };
 }
 
 /** What Discovery is told of this worker. */
@@ -31,12 +44,12 @@ export function makeRegistration(facts: RegistrationFacts): WorkerRegistration {
     needs: needsOf(config),
     card: {
       model: facts.model,
-      modelType: ["chat", "completions"],
+      modelType: [...facts.artifact.modelType],
       engine: card.engine,
       blockSize: card.blockSize,
       hashSalt: "",
       contextLength: card.contextLength,
-      tokenizerChecksum: facts.tokenizerChecksum,
+      tokenizerChecksum: facts.artifact.checksum,
       descriptor: card.descriptor === null ? null : { ...card.descriptor },
       capabilities: [...card.capabilities],
     },

@@ -46,8 +46,20 @@ interface PendingImport {
   readonly reject: (error: ServingError) => void;
 }
 
-/** Features of a request that the simulation follows as a real engine would. */
-const capabilities = ["logprobs", "n", "seed"];
+/**
+ * Features of a request that the simulation follows as a real engine would; the last five are taken and change nothing, since
+ * made-up text has no distribution that they could reshape.
+ */
+const capabilities = [
+  "logprobs",
+  "n",
+  "seed",
+  "top_k",
+  "min_p",
+  "repetition_penalty",
+  "presence_penalty",
+  "frequency_penalty",
+];
 
 /** The paged-attention simulation as an engine: one loop drives its passes on the Clock while there is work. */
 export class SimulatedEngine implements Engine {
