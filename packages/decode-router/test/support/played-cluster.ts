@@ -19,7 +19,6 @@ import {
   catalogWorker,
   type MemoryCluster,
   memoryCluster,
-  testGeneration,
   testModel,
   workerRegistration,
 } from "@baton/testing";
@@ -56,6 +55,7 @@ export function registered(id: string, changes: Parameters<typeof workerRegistra
 }
 
 interface PlayedWorker {
+  readonly generation: number;
   readonly bus: Bus;
   readonly timer: { cancel(): void };
 }
@@ -88,9 +88,12 @@ export class PlayedCluster {
     return this.memory.clock.advanceBy(ms);
   }
 
-  /** Starts workers, and lists them. */
-  join(...registrations: readonly ReturnType<typeof registered>[]): void {
-    for (const registration of registrations) this.#play(registration.id);
+  /** Starts workers, and lists them. One that was here before comes back in a later generation. */
+  join(...starting: readonly ReturnType<typeof registered>[]): void {
+    const registrations = starting.map((registration) => {
+      const generation = registration.generation + this.#revision;
+      return { ...registration, generation: this.#play(registration.id, generation) };
+    });
     this.#list([
       ...this.#listed.filter((listed) =>
         registrations.every(({ id }) => id !== listed.registration.id),
@@ -117,9 +120,11 @@ export class PlayedCluster {
 
   /** A worker says what has ended and what it runs. */
   report(id: string, facts: Pick<LoadReport, "sequence"> & Partial<LoadReport>): void {
+    const worker = this.#workers.get(id);
+    if (worker === undefined) throw new Error(`no worker ${id}`);
     const report = {
       workerId: actorId(id),
-      generation: testGeneration,
+      generation: worker.generation,
       accepting: true,
       runningSequences: 0,
       waitingSequences: 0,
@@ -133,7 +138,7 @@ export class PlayedCluster {
       ...facts,
     };
     const subject = this.memory.subjects.loadReported(model, actorId(id));
-    this.#workers.get(id)?.bus.publish(subject, LoadReport.encode(report));
+    worker.bus.publish(subject, LoadReport.encode(report));
   }
 
   #catalog(): Catalog {
@@ -149,8 +154,9 @@ export class PlayedCluster {
     );
   }
 
-  #play(id: string): void {
-    if (this.#workers.has(id)) return;
+  #play(id: string, generation: number): number {
+    const known = this.#workers.get(id);
+    if (known !== undefined) return known.generation;
     const bus = this.memory.bus(id);
     const { subjects, clock } = this.memory;
     bus.subscribe(subjects.probe("worker", actorId(id)), () => undefined);
@@ -161,19 +167,20 @@ export class PlayedCluster {
       });
     }
     const timer = clock.setRepeating(beatMs, () => this.#beat("worker", id, "ready"));
-    this.#workers.set(id, { bus, timer });
+    this.#workers.set(id, { generation, bus, timer });
     this.#beat("worker", id, "ready");
+    return generation;
   }
 
   #beat(role: ActorRole, id: string, state: ActorHeartbeat["state"]): void {
-    const bus = this.#workers.get(id)?.bus;
-    if (bus?.state !== "connected") return;
+    const worker = this.#workers.get(id);
+    if (worker?.bus.state !== "connected") return;
     const heartbeat: ActorHeartbeat = {
       id,
       role,
       namespace: this.memory.namespace,
       model: testModel,
-      generation: testGeneration,
+      generation: worker.generation,
       sequence: 1,
       intervalMs: beatMs,
       state,
@@ -187,7 +194,7 @@ export class PlayedCluster {
       catalog: null,
       api: null,
     };
-    bus.publish(
+    worker.bus.publish(
       this.memory.subjects.heartbeat(role, model, id as ActorId),
       ActorHeartbeat.encode(heartbeat),
     );
