@@ -37,7 +37,7 @@ export interface EngineDeps {
 /**
  * A simulated paged-attention engine. The host drives it: `beginPass(nowMs)`, wait until `endsAtMs` on its own clock,
  * `finishPass()`. Requests may be added, cancelled, released and handed over at any time; a pass under way
- * is not changed by it, except that a cancelled sequence emits nothing.
+ * is not changed by it, except that a cancelled sequence is gone from it.
  */
 export class MockEngine<R extends EngineRequest> {
   readonly options: ResolvedEngineOptions;
@@ -132,14 +132,13 @@ export class MockEngine<R extends EngineRequest> {
   }
 
   /**
-   * Ends a request, or one choice of it, in whatever phase. False if it is not here. A request that is cancelled as a whole
-   * does not appear in `ended`; one whose last choice is cancelled between two passes is gone at once (`has`).
+   * Ends a request, or one choice of it, in whatever phase, and frees what it holds at once, also while a pass computes it.
+   * False if it is not here. A request that is gone by it (`has`) does not appear in `ended`.
    */
   cancel(id: string, choice?: number): boolean {
     const group = this.book.find(id);
     if (group === undefined) return false;
     if (choice !== undefined) return this.cancelChoice(group, choice);
-    group.cancelled = true;
     for (const sequence of group.sequences.slice()) this.drop(sequence);
     return true;
   }
@@ -259,7 +258,7 @@ export class MockEngine<R extends EngineRequest> {
     return true;
   }
 
-  /** Ends a cancelled sequence: at once, or with the pass that computes it. */
+  /** Ends a cancelled sequence. */
   private drop(sequence: Sequence<R>): void {
     switch (sequence.phase) {
       case "queued":
@@ -283,8 +282,6 @@ export class MockEngine<R extends EngineRequest> {
   }
 
   private dropRunning(sequence: Sequence<R>): void {
-    sequence.dropped = true;
-    if (sequence.scheduled > 0) return;
     const { running } = this.scheduler;
     running.splice(running.indexOf(sequence), 1);
     this.settler.endRunning(sequence);

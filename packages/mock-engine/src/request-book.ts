@@ -28,7 +28,6 @@ export class RequestBook<R extends EngineRequest> {
       request,
       kind,
       sequences: [],
-      cancelled: false,
       cancelledChoices: undefined,
       firstTokens,
       prefillReported: false,

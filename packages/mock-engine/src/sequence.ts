@@ -25,8 +25,6 @@ export interface RequestGroup<R extends EngineRequest> {
   readonly request: R;
   readonly kind: RequestKind;
   readonly sequences: Sequence<R>[];
-  /** Cancelled as a whole: its end is not reported. */
-  cancelled: boolean;
   /** Choices that were cancelled before the fork. */
   cancelledChoices: Set<number> | undefined;
   /** First tokens that came with a handoff. */
@@ -56,8 +54,6 @@ export class Sequence<R extends EngineRequest> {
   scheduled = 0;
   /** True from admission until everything known is computed. */
   prefilling = false;
-  /** Cancelled while a pass computes it: what it would emit is dropped. */
-  dropped = false;
   readonly blocks: number[];
   /** Blocks of `blocks` that were offered for reuse. */
   committed = 0;

@@ -90,10 +90,6 @@ export class Settler<R extends EngineRequest> {
   private settle(sequence: Sequence<R>): boolean {
     const { scheduled, group } = sequence;
     sequence.scheduled = 0;
-    if (sequence.dropped) {
-      this.finish(sequence);
-      return false;
-    }
     if (scheduled === 0 || sequence.computed < sequence.known) return true;
     sequence.prefilling = false;
     if (group.kind === "prefill") {
@@ -151,7 +147,6 @@ export class Settler<R extends EngineRequest> {
   }
 
   private finish(sequence: Sequence<R>): void {
-    const last = this.endRunning(sequence);
-    if (last && !sequence.group.cancelled) this.ended.push(sequence.request);
+    if (this.endRunning(sequence)) this.ended.push(sequence.request);
   }
 }

@@ -63,16 +63,4 @@ describe("settling a pass", () => {
     settler.endStaged(book.find("a")!.sequences[0]!);
     expect([settler.stagedCount, pool.activeBlocks, book.has("a")]).toEqual([0, 0, false]);
   });
-
-  it("reports the end of a request unless it was cancelled as a whole", () => {
-    const two = [requestOf({ id: "choice" }), requestOf({ id: "whole" })];
-    const { settler, scheduler, book } = afterOnePass("generate", two);
-    for (const sequence of scheduler.running) sequence.dropped = true;
-    book.find("whole")!.cancelled = true;
-
-    const { ended } = settler.settleRunning();
-
-    expect(ended.map((request) => request.id)).toEqual(["choice"]);
-    expect([settler.outputs.count, scheduler.running.length]).toEqual([0, 0]);
-  });
 });

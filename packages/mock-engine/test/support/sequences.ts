@@ -11,7 +11,6 @@ export function groupOf(
     request,
     kind,
     sequences: [],
-    cancelled: false,
     cancelledChoices: undefined,
     firstTokens,
     prefillReported: false,
