@@ -19,6 +19,7 @@ interface Sent {
   readonly stream: number;
   readonly frontend: FakeFrontend;
   readonly leg: "prefill" | "decode";
+  readonly choices: number;
 }
 
 /** Random work, aborts, engine crashes, cut buses and lost Frontends on two prefill and two decode workers. */
@@ -31,7 +32,12 @@ class Storm {
   readonly sent: Sent[] = [];
   #next = 0;
 
+  /** In half of the storms nothing is lost on the way. */
+  readonly cutsBus: boolean;
+  readonly aborted = new Set<string>();
+
   constructor(seed: number) {
+    this.cutsBus = seed % 2 === 1;
     this.#random = new SeededRandom(`storm-${seed}`);
     this.#cluster = workerCluster({ seed, minDelayMs: 0, maxDelayMs: 3 });
     this.#frontends.push(this.#cluster.frontend, new FakeFrontend(this.#cluster, "fe-2"));
@@ -79,21 +85,22 @@ class Storm {
     else if (draw < 0.6) this.#decode();
     else if (draw < 0.7) this.#generate();
     else if (draw < 0.88) this.#abort();
-    else if (draw < 0.93) this.#crash();
-    else if (draw < 0.97) await this.#cutBus();
+    else if (draw < 0.91) this.#crash();
+    else if (draw < 0.95 && this.cutsBus) await this.#cutBus();
     else for (const member of this.members) await this.#mend(member);
   }
 
   #prefill(): void {
     const [frontend, member, name] = this.#draw(this.#prefillers);
     const stream = frontend.prefill(member.worker, name, this.#work());
-    this.sent.push({ name, stream, frontend, leg: "prefill" });
+    this.sent.push({ name, stream, frontend, leg: "prefill", choices: 1 });
   }
 
   #generate(): void {
     const [frontend, member, name] = this.#draw(this.#decoders);
-    const stream = frontend.generate(member.worker, name, this.#work());
-    this.sent.push({ name, stream, frontend, leg: "decode" });
+    const work = this.#work();
+    const stream = frontend.generate(member.worker, name, work);
+    this.sent.push({ name, stream, frontend, leg: "decode", choices: work.params.n });
   }
 
   /** Goes on from some prefill, sometimes for a second time. */
@@ -104,13 +111,17 @@ class Storm {
     const { worker } = this.#pick(this.#decoders);
     const name = `${done.requestId}-d${this.#next++}`;
     const ticket = KvHandoff.decode(done.handoff);
-    const stream = frontend.decode(worker, name, ticket, { promptLength: ticket.promptTokens });
-    this.sent.push({ name, stream, frontend, leg: "decode" });
+    const choices = ticket.firstTokens.length;
+    const work = { promptLength: ticket.promptTokens, params: { n: choices } };
+    const stream = frontend.decode(worker, name, ticket, work);
+    this.sent.push({ name, stream, frontend, leg: "decode", choices });
   }
 
   #abort(): void {
     const target = this.#pick(this.sent);
-    if (target !== undefined) target.frontend.abort(null, target.name);
+    if (target === undefined) return;
+    this.aborted.add(target.name);
+    target.frontend.abort(null, target.name);
   }
 
   #crash(): void {
@@ -156,19 +167,32 @@ describe("workers in a storm", () => {
       const storm = new Storm(seed);
       await storm.run();
 
-      const told = new Set(storm.sent.map(({ frontend }) => frontend));
-      expect([...told].flatMap((frontend) => frontend.prefilled).length).toBeGreaterThan(5);
+      const endings = storm.sent.map((sent) => endingOf(sent));
+      expect(endings).toContain("done");
+      expect(endings).toContain("failed");
       expect(await storm.held()).toEqual([]);
-      for (const { name, stream, frontend, leg } of storm.sent) {
-        const failures = frontend.failed.filter((fact) => fact.requestId === name).length;
-        const prefills = frontend.prefilled.filter((fact) => fact.requestId === name).length;
-        const entries = frontend.frames.flatMap((frame) => frame.entries);
-        const own = entries.filter((entry) => entry.stream === stream);
-        const ends = own.filter((entry) => entry.end !== null);
-        expect(failures + (leg === "prefill" ? prefills : 0)).toBeLessThanOrEqual(1);
-        if (failures > 0) expect(own).toEqual([]);
-        expect(new Set(ends.map((entry) => entry.choice)).size).toBe(ends.length);
+      for (const [i, { name }] of storm.sent.entries()) {
+        if (!storm.cutsBus && !storm.aborted.has(name)) expect(endings[i]).not.toBe("open");
       }
     },
   );
 });
+
+/** How a request ended, as its Frontend sees it. Fails if it ended twice. */
+function endingOf({ name, stream, frontend, leg, choices }: Sent): "open" | "failed" | "done" {
+  const failures = frontend.failed.filter((fact) => fact.requestId === name).length;
+  const prefills = frontend.prefilled.filter((fact) => fact.requestId === name).length;
+  const own = frontend.frames
+    .flatMap((frame) => frame.entries)
+    .filter((entry) => entry.stream === stream);
+  const ends = own.filter((entry) => entry.end !== null);
+  expect(failures + (leg === "prefill" ? prefills : 0)).toBeLessThanOrEqual(1);
+  expect(new Set(ends.map((entry) => entry.choice)).size).toBe(ends.length);
+  if (failures > 0) {
+    expect(own).toEqual([]);
+    return "failed";
+  }
+  if (leg === "prefill") return prefills === 1 ? "done" : "open";
+  if (ends.some((entry) => entry.end?.reason === "error")) return "failed";
+  return ends.length === choices ? "done" : "open";
+}
