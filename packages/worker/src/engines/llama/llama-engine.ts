@@ -1,5 +1,6 @@
 /** llama.cpp as an engine of a worker: one child process at a time, started again when it is lost. */
 
+import { totalmem } from "node:os";
 import { type BlockHasher, createBlockHasherFromModule } from "@baton/kv-router";
 import { ServingError } from "@baton/protocol";
 import type { Timer } from "@baton/runtime";
@@ -51,7 +52,7 @@ export interface LlamaEngineConfig {
   readonly chunkTokens?: number;
   /** Most tokens of one step; default and least one chunk and a token for every sequence. */
   readonly stepTokens?: number;
-  /** Most bytes for the cells of all sequences; default 1 GiB. */
+  /** Most bytes for the cells of all sequences; default 1 GiB, or an eighth of the machine's memory if that is less. */
   readonly kvMemoryBytes?: number;
   /** Most bytes of the block store; default 512 MiB. Never less than one full sequence. */
   readonly storeBytes?: number;
@@ -70,7 +71,7 @@ const defaults = {
   maxSequences: 4,
   threads: 1,
   chunkTokens: 64,
-  kvMemoryBytes: 1 << 30,
+  kvMemoryBytes: Math.min(1 << 30, Math.floor(totalmem() / 8)),
   storeBytes: 512 << 20,
   silentMs: 30_000,
   loadMs: 120_000,

@@ -30,6 +30,9 @@ export const installedLlama: InstalledLlamaEngine | undefined = await findLlamaE
 export const llamaTitle =
   installedLlama === undefined ? ` (skipped: run ${installLlamaCommand})` : "";
 
+/** For `expect.poll`: a busy machine may take seconds for what is at once on an idle one. */
+export const soon = { timeout: 20_000, interval: 5 };
+
 const hasher = createBlockHasherFromModule();
 let lastJob = 0;
 
