@@ -9,6 +9,8 @@ import type { NativeContext, NativeModel, NativeModule, TokenBias } from "./nati
 import { Sampler, type Sampling } from "./sampling.ts";
 import { StepLoop } from "./step-loop.ts";
 
+// The library tries its binary in a process of its own, which must not inherit a loader for sources.
+process.execArgv = [];
 let loop: StepLoop | undefined;
 let complaint: string | undefined;
 

@@ -2,15 +2,15 @@
  * Measures the real handoff of the llama engine: what it takes to hand a prompt's KV over, beside computing
  * the prompt again on the decode side, and how long others wait while one is imported. One thread an engine.
  *
- *   npx tsx --conditions=@baton/source packages/worker/scripts/measure-llama-handoff.ts MODEL [TOKENS…]
+ *   npx tsx --conditions=@baton/source packages/worker/bench/engines/llama/measure-handoff.ts MODEL [TOKENS…]
  */
 
 import { argv, env, hrtime, stdout } from "node:process";
 import { createBlockHasherFromModule } from "@baton/kv-router";
 import { requestId } from "@baton/protocol";
 import { RealClock, SystemRandom, silentLogger } from "@baton/runtime";
-import type { EngineJob, KvPart, PrefillResult } from "../src/engine.ts";
-import { findLlamaEngine, LlamaEngine } from "../src/engines/llama/index.ts";
+import type { EngineJob, KvPart, PrefillResult } from "../../../src/engine.ts";
+import { findLlamaEngine, LlamaEngine } from "../../../src/engines/llama/index.ts";
 
 const clock = new RealClock();
 const hasher = createBlockHasherFromModule();
@@ -175,9 +175,7 @@ function gapsOf({ stepTimes }: Probe): number[] {
 const [, , modelFile, ...counts] = argv;
 const installed = await findLlamaEngine();
 if (modelFile === undefined || installed === undefined) {
-  stdout.write(
-    "usage: measure-llama-handoff.ts MODEL [TOKENS…] (the llama engine must be installed)\n",
-  );
+  stdout.write("usage: measure-handoff.ts MODEL [TOKENS…] (the llama engine must be installed)\n");
 } else {
   const deps = { clock, random: new SystemRandom(), log: silentLogger() };
   const config = { installed, modelFile, env, contextLength: 4352, kvMemoryBytes: 2 ** 31 };
