@@ -8,7 +8,7 @@ import {
 } from "@baton/protocol";
 import {
   type ActorContext,
-  type BusSubscription,
+  type BusListener,
   type Counter,
   PeerWatch,
   type Timer,
@@ -50,8 +50,8 @@ class FollowedClusterView implements ClusterView {
   readonly #changeListeners = new Set<() => void>();
   readonly #lossListeners = new Set<(worker: WorkerView, why: string) => void>();
   readonly #loadListeners = new Set<(report: LoadReport) => void>();
-  readonly #subscriptions: BusSubscription[] = [];
-  readonly #loads = new Map<ModelName, BusSubscription>();
+  readonly #subscriptions: BusListener[] = [];
+  readonly #loads = new Map<ModelName, BusListener>();
   readonly #catalogs: Counter;
   readonly #droppedReports: Counter;
   #isStopped = false;

@@ -4,7 +4,7 @@ import {
   type ActorContext,
   type ActorDefinition,
   type ActorInstance,
-  type BusSubscription,
+  type BusListener,
   type HeartbeatFacts,
   type Peer,
   PeerWatch,
@@ -38,7 +38,7 @@ class DiscoveryActor implements ActorInstance {
   readonly #state: DiscoveryState;
   readonly #machine: Actor<typeof rebuildMachine>;
   readonly #peers: PeerWatch;
-  readonly #subscriptions: BusSubscription[] = [];
+  readonly #subscriptions: BusListener[] = [];
   #sweep: Timer | null = null;
   #sweptAtMs = 0;
   #spoke = true;

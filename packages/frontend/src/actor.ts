@@ -6,7 +6,7 @@ import {
   type ActorContext,
   type ActorDefinition,
   type ActorInstance,
-  type BusSubscription,
+  type BusListener,
   type HeartbeatFacts,
   PeerWatch,
 } from "@baton/runtime";
@@ -52,7 +52,7 @@ class FrontendRelay implements FrontendCore {
   readonly #relay: Relay;
   readonly #textModels: TextModels;
   readonly #routers: PeerWatch;
-  readonly #subscriptions: BusSubscription[] = [];
+  readonly #subscriptions: BusListener[] = [];
 
   constructor(context: ActorContext, config: FrontendConfig) {
     const { bus, clock, random, subjects, log } = context;

@@ -4,7 +4,7 @@ import {
   type ActorContext,
   type ActorDefinition,
   type ActorInstance,
-  type BusSubscription,
+  type BusListener,
   type HeartbeatFacts,
   PeerWatch,
   type Timer,
@@ -33,7 +33,7 @@ class KvEventAggregatorActor implements ActorInstance {
   readonly #peers: PeerWatch;
   readonly #feeds = new Map<ModelName, ModelFeed>();
   readonly #sent: Record<KvFeedKind, number> = { batch: 0, dump: 0, gone: 0 };
-  readonly #subscriptions: BusSubscription[] = [];
+  readonly #subscriptions: BusListener[] = [];
   readonly #detach: (() => void)[] = [];
   #counts: Timer | null = null;
   #spoke = true;

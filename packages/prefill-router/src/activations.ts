@@ -47,13 +47,11 @@ export class Activations {
   }
 
   /** Each model's state, for heartbeats. */
-  states(): Readonly<Record<string, ActivationState>> {
-    return Object.fromEntries(
-      [...this.#actors].map(([model, actor]) => [
-        model,
-        reportedActivation(actor.getSnapshot().value),
-      ]),
-    );
+  states(): readonly { readonly model: ModelName; readonly state: ActivationState }[] {
+    return [...this.#actors].map(([model, actor]) => ({
+      model,
+      state: reportedActivation(actor.getSnapshot().value),
+    }));
   }
 
   stop(): void {

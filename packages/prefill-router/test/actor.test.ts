@@ -1,5 +1,4 @@
 import { actorId, LegFailed, Queued } from "@baton/protocol";
-import { testModel } from "@baton/testing";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { prefillRouter } from "../src/index.ts";
@@ -17,7 +16,7 @@ const decode = registered("d-1");
 
 function startRouter(cluster: PlayedCluster, id: string) {
   const running = cluster.memory.start(prefillRouter, settings, { id });
-  return { running, activation: () => running.heartbeat().activation?.[testModel] };
+  return { running, activation: () => running.heartbeat().activation?.[0]?.state };
 }
 
 /** Two routers, listening, with nobody to route to. */

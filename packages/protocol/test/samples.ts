@@ -154,7 +154,7 @@ export const samples: readonly Sample[] = [
     api: null,
     workerType: null,
     set: null,
-    activation: { "org/model": "active" },
+    activation: [{ model: "__proto__", state: "active" }],
     catalog: { epoch: generation, revision: 2, complete: true },
   }),
   sample(Artifact, { checksum: "ab".repeat(32), bytes: hashes }),

@@ -23,6 +23,9 @@ export class DeskHost<Request extends DeskRequest> {
   readonly #deps: DeskHostDeps<Request>;
   readonly #heard: readonly BusSubscription[];
   #requests: BusSubscription | null = null;
+  /** What requests hear that were under way when the queue group was left. */
+  #holdError: ServingError | null = null;
+  #leaving: Promise<void> = Promise.resolve();
 
   constructor(
     options: { readonly model: ModelName; readonly limits: DeskLimits },
@@ -56,19 +59,24 @@ export class DeskHost<Request extends DeskRequest> {
     if (this.#requests !== null) return;
     const { ctx, policy, message } = this.#deps;
     const subject = ctx.subjects.route(policy.role, this.desk.model);
-    this.#requests = this.#hear(
-      subject,
-      message,
-      (request) => this.desk.take(request),
-      routersQueue,
-    );
+    this.#holdError = null;
+    this.#requests = this.#hear(subject, message, (request) => this.#take(request), routersQueue);
   }
 
-  /** Leaves the queue group. What waits is refused with `error`; what is booked stays until it ends. */
+  /**
+   * Leaves the queue group. What waits or is under way is refused with `error`; what is booked stays until it ends.
+   */
   hold(error: ServingError): void {
-    this.#requests?.unsubscribe();
-    this.#requests = null;
+    this.#holdError = error;
     this.desk.refuseAll(error);
+    if (this.#requests === null) return;
+    this.#leaving = this.#requests.drain();
+    this.#requests = null;
+  }
+
+  /** Resolves when no request is under way any more since the last `hold`. */
+  left(): Promise<void> {
+    return this.#leaving;
   }
 
   /** Hears a worker's report, if the worker is of a type that the role chooses. */
@@ -81,6 +89,11 @@ export class DeskHost<Request extends DeskRequest> {
     this.#requests?.unsubscribe();
     this.#requests = null;
     for (const subscription of this.#heard) subscription.unsubscribe();
+  }
+
+  #take(request: Request): void {
+    if (this.#holdError === null) this.desk.take(request);
+    else this.desk.refuse(request, this.#holdError);
   }
 
   #hear<Message>(

@@ -200,6 +200,11 @@ export class ModelDesk<Request extends DeskRequest> {
     this.pump();
   }
 
+  /** Refuses a request that came too late. */
+  refuse(request: Request, error: ServingError): void {
+    this.#refuse(request, error);
+  }
+
   /** Refuses everything that waits. */
   refuseAll(error: ServingError): void {
     for (const request of this.#waiting.clear()) this.#refuse(request, error);

@@ -153,6 +153,7 @@ export class Router<Request extends DeskRequest> {
   /** Leaves all queue groups, refuses what waits, and lets the bus say so. Nothing was dispatched: clients may retry. */
   async drain(): Promise<void> {
     this.onState("draining");
+    await Promise.all([...this.#models.values()].map(({ host }) => host.left()));
     if (this.#ctx.bus.state === "connected") await this.#ctx.bus.flush();
   }
 

@@ -34,6 +34,15 @@ function rig() {
   return {
     host,
     worker,
+    send: (id: string) =>
+      frontend.publish(
+        subjects.route("decode-router", model),
+        RouteDecode.encode(routeRequest(id)),
+      ),
+    heard: async () => {
+      await cluster.clock.advanceBy(0);
+      return lines.splice(0);
+    },
     ask: (id: string) =>
       say(subjects.route("decode-router", model), RouteDecode.encode(routeRequest(id))),
     cancel: (id: string) =>
@@ -70,6 +79,16 @@ it("leaves the queue group, refuses what waits, and still hears the end of what 
 
   await cancel("r1");
   expect(host.isIdle).toBe(true);
+});
+
+it("refuses a request that was under way when it left the queue group", async () => {
+  const { host, send, heard } = rig();
+  host.serve();
+
+  send("r1");
+  host.hold(new ServingError("draining"));
+
+  expect(await heard()).toEqual(["failed r1 draining"]);
 });
 
 it("does not listen to reports of workers that its role does not choose", async () => {

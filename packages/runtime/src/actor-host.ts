@@ -101,7 +101,7 @@ export class ActorHost implements RunningActor {
       admin: identity.admin,
       workerType: facts.workerType ?? null,
       set: facts.set ?? null,
-      activation: facts.activation === undefined ? null : { ...facts.activation },
+      activation: facts.activation === undefined ? null : [...facts.activation],
       catalog: facts.catalog ?? null,
       api: facts.api ?? null,
     };

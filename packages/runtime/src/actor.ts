@@ -1,4 +1,5 @@
 import type {
+  ActorHeartbeat,
   ActorId,
   ActorRole,
   ActorState,
@@ -53,7 +54,7 @@ export interface HeartbeatFacts {
   readonly api?: string;
   readonly workerType?: string;
   readonly set?: string;
-  readonly activation?: Readonly<Record<string, "none" | "pending" | "active" | "unavailable">>;
+  readonly activation?: readonly NonNullable<ActorHeartbeat["activation"]>[number][];
   readonly catalog?: {
     readonly epoch: number;
     readonly revision: number;

@@ -16,6 +16,7 @@ export {
 export type { BusOptions } from "./bus/base-bus.ts";
 export type {
   Bus,
+  BusListener,
   BusMessage,
   BusState,
   BusSubscription,

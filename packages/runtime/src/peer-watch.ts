@@ -6,7 +6,7 @@ import {
   ServingError,
 } from "@baton/protocol";
 import type { ActorContext } from "./actor.ts";
-import type { BusMessage, BusSubscription } from "./bus/bus.ts";
+import type { BusListener, BusMessage } from "./bus/bus.ts";
 import type { Timer } from "./clock.ts";
 
 /** Another actor, as its last heartbeat described it. */
@@ -67,7 +67,7 @@ export class PeerWatch {
   readonly #options: PeerWatchOptions;
   readonly #listener: PeerListener;
   readonly #watched = new Map<ActorId, Watched>();
-  readonly #subscriptions: BusSubscription[] = [];
+  readonly #subscriptions: BusListener[] = [];
   readonly #leaseIntervals: number;
   readonly #probeIntervals: number;
   readonly #sweepMs: number;

@@ -3,8 +3,8 @@ import {
   type ActorContext,
   type ActorDefinition,
   type ActorInstance,
+  type BusListener,
   type BusMessage,
-  type BusSubscription,
   type HeartbeatFacts,
   xstateClock,
 } from "@baton/runtime";
@@ -63,7 +63,7 @@ class Worker implements ActorInstance {
   readonly #config: WorkerConfig;
   readonly #model: ModelName;
   readonly #listener: EngineListener;
-  readonly #subscriptions: BusSubscription[] = [];
+  readonly #subscriptions: BusListener[] = [];
   #engine: Engine | null = null;
   #state: WorkerState | null = null;
   #registrar: Registrar | null = null;

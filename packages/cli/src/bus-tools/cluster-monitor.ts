@@ -1,5 +1,5 @@
 import { ActorHeartbeat, actorRoles, Catalog, type Subjects } from "@baton/protocol";
-import type { Bus, BusSubscription, Clock } from "@baton/runtime";
+import type { Bus, BusListener, Clock } from "@baton/runtime";
 import { type ClusterStatus, statusOf } from "./status.ts";
 
 /** A heartbeat, and when it was heard. */
@@ -20,7 +20,7 @@ export class ClusterMonitor {
   readonly #subjects: Subjects;
   readonly #clock: Clock;
   readonly #heard = new Map<string, Heard>();
-  readonly #subscriptions: BusSubscription[] = [];
+  readonly #subscriptions: BusListener[] = [];
   #catalog: Catalog | null = null;
   #isAsking = false;
 

@@ -162,7 +162,7 @@ function worstActivation(
 ): ActivationState {
   const states = heartbeats
     .filter(({ role }) => role === "prefill-router")
-    .map(({ activation }) => activation?.[model] ?? "none");
+    .map(({ activation }) => activation?.find((entry) => entry.model === model)?.state ?? "none");
   const order: readonly ActivationState[] = ["unavailable", "pending", "none", "active"];
   const worst = order.find((state) => states.includes(state));
   return worst ?? (activationTarget(sets).kind === "target" ? "pending" : "none");

@@ -34,7 +34,7 @@ const decode = catalogWorker(
   workerRegistration({ id: "d", workerType: "decode", needs: [["prefill"]] }),
 );
 const router = (id: string, state: "pending" | "active" | "unavailable"): ActorHeartbeat =>
-  heartbeat({ id, role: "prefill-router", activation: { [testModel]: state } });
+  heartbeat({ id, role: "prefill-router", activation: [{ model: testModel, state }] });
 
 describe("statusOf", () => {
   it("shows of several routers the worst activation", () => {

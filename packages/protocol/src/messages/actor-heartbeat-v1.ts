@@ -45,8 +45,8 @@ const schema = z.object({
   /** Workers only. */
   workerType: z.string().nullable(),
   set: z.string().nullable(),
-  /** PrefillRouters only: model to activation state. */
-  activation: z.record(z.string(), z.enum(activationStates)).nullable(),
+  /** PrefillRouters only: each model's activation. A list: a model may have a name that no map takes as a key. */
+  activation: z.array(z.object({ model: z.string(), state: z.enum(activationStates) })).nullable(),
   /** Discovery only: what it has published last, so that a follower that is behind asks. */
   catalog: z
     .object({ epoch: z.number().int(), revision: z.number().int(), complete: z.boolean() })

@@ -4,6 +4,7 @@ import type { Clock } from "../clock.ts";
 import type { Metrics } from "../metrics.ts";
 import type {
   Bus,
+  BusListener,
   BusMessage,
   BusState,
   BusSubscription,
@@ -101,7 +102,7 @@ export class BaseBus implements Bus, LinkListener {
     subject: string,
     payload: Uint8Array,
     onReply: (payload: Uint8Array) => void,
-  ): BusSubscription {
+  ): BusListener {
     const token = this.#pending.open((reply) => this.#guard(subject, () => onReply(reply)));
     try {
       this.#send(subject, payload, `${this.#inbox}.${token}`);
@@ -133,12 +134,12 @@ export class BaseBus implements Bus, LinkListener {
     return subscription;
   }
 
-  onUndeliverable(handler: (bounceKey: string) => void): BusSubscription {
+  onUndeliverable(handler: (bounceKey: string) => void): BusListener {
     this.#bounceHandlers.add(handler);
     return { unsubscribe: () => this.#bounceHandlers.delete(handler) };
   }
 
-  onState(handler: (state: BusState) => void): BusSubscription {
+  onState(handler: (state: BusState) => void): BusListener {
     this.#stateHandlers.add(handler);
     return { unsubscribe: () => this.#stateHandlers.delete(handler) };
   }
@@ -370,7 +371,11 @@ class Subscription implements BusSubscription {
     this.#link.unsubscribe();
   }
 
-  drain(): Promise<void> {
-    return this.#isEnded ? Promise.resolve() : this.#link.drain();
+  async drain(): Promise<void> {
+    if (this.#isEnded) return;
+    this.#isEnded = true;
+    // A connection that is gone has nothing under way.
+    await this.#link.drain().catch(() => undefined);
+    this.#onEnd();
   }
 }

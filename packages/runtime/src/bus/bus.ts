@@ -9,10 +9,19 @@ export interface BusMessage {
   respond(payload: Uint8Array): void;
 }
 
-/** A live subscription. */
-export interface BusSubscription {
-  /** Ends it. Messages that are already on their way may still be handled. */
+/** Somebody who hears something of a bus. */
+export interface BusListener {
+  /** Ends it. What is already on its way may still be handled. */
   unsubscribe(): void;
+}
+
+/** A live subscription. */
+export interface BusSubscription extends BusListener {
+  /**
+   * Ends it, and resolves when what was already on its way has been handled: a member that leaves a queue group loses
+   * nothing. With the connection gone it resolves at once.
+   */
+  drain(): Promise<void>;
 }
 
 /** `connected` serves; `disconnected` tries to come back; `closed` is final. */
@@ -53,7 +62,7 @@ export interface Bus {
     subject: string,
     payload: Uint8Array,
     onReply: (payload: Uint8Array) => void,
-  ): BusSubscription;
+  ): BusListener;
   /** Hears a subject, which may hold wildcards; of a queue group one member gets each message. */
   subscribe(
     subject: string,
@@ -61,9 +70,9 @@ export interface Bus {
     options?: { readonly queue?: string },
   ): BusSubscription;
   /** Hears the bounce keys of this bus's messages that nobody listened for. */
-  onUndeliverable(handler: (bounceKey: string) => void): BusSubscription;
+  onUndeliverable(handler: (bounceKey: string) => void): BusListener;
   /** Hears changes of `state`. */
-  onState(handler: (state: BusState) => void): BusSubscription;
+  onState(handler: (state: BusState) => void): BusListener;
   /** Resolves when everything published so far has reached the server. Rejects with `bus_unavailable`. */
   flush(): Promise<void>;
   /** Ends subscriptions, lets what is under way finish, then closes. Ends in bounded time with the server gone. */

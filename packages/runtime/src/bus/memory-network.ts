@@ -3,7 +3,7 @@ import type { Clock } from "../clock.ts";
 import type { ProcessClock } from "../process-clock.ts";
 import type { Random } from "../random.ts";
 import { BaseBus, type BusOptions } from "./base-bus.ts";
-import type { Bus, BusSubscription } from "./bus.ts";
+import type { Bus, BusListener } from "./bus.ts";
 import type { Inbound } from "./link.ts";
 import { MemoryMember, type MemorySubscription } from "./memory-member.ts";
 import { SubjectTrie } from "./subject-trie.ts";
@@ -81,7 +81,7 @@ export class MemoryNetwork {
   }
 
   /** Shows every message when it is sent. The observer is no listener: it keeps nothing from bouncing. */
-  observe(observer: (message: ObservedMessage) => void): BusSubscription {
+  observe(observer: (message: ObservedMessage) => void): BusListener {
     this.#observers.add(observer);
     return { unsubscribe: () => this.#observers.delete(observer) };
   }
