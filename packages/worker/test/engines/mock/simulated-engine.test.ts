@@ -1,6 +1,3 @@
-import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import { createBlockHasherFromModule } from "@baton/kv-router";
 import { type GenerationParams, requestId, tokensToBytes } from "@baton/protocol";
 import { SeededRandom, silentLogger, VirtualClock } from "@baton/runtime";
@@ -201,21 +198,5 @@ describe("the mock engine", () => {
     await until(() => heard.isOver(job));
 
     expect(heard.failed.get(job.requestId)?.code).toBe(code);
-  });
-});
-
-describe("the mock engine's tokenizer", () => {
-  it("is the one of the folder that was named", async () => {
-    const folder = mkdtempSync(join(tmpdir(), "baton-tokenizer-"));
-
-    expect(() => loadTokenizer(folder)).toThrow(
-      expect.objectContaining({ code: "config_invalid" }),
-    );
-
-    rmSync(folder, { recursive: true });
-  });
-
-  it("is shared by the workers of a process", () => {
-    expect(loadTokenizer()).toBe(loadTokenizer());
   });
 });

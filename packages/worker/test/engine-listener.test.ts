@@ -1,0 +1,75 @@
+import { requestId, ServingError } from "@baton/protocol";
+import { describe, expect, it } from "vitest";
+import type { EngineEvents } from "../src/engine.ts";
+import { EngineListener } from "../src/engine-listener.ts";
+import { createMockEngine } from "../src/engines/mock/index.ts";
+import type { EngineFactory } from "../src/index.ts";
+import { workerCluster } from "./support/worker-cluster.ts";
+
+const output = (name: string) => ({
+  requestId: requestId(name),
+  choice: 0,
+  offset: 0,
+  tokens: [1],
+  logprobs: null,
+  finish: null,
+  cachedTokens: 0,
+});
+
+describe("EngineListener", () => {
+  it("passes on that an engine is lost and restored", () => {
+    const heard: unknown[] = [];
+    const listener = new EngineListener({
+      lost: (error) => heard.push(error.code),
+      restored: () => heard.push("restored"),
+    });
+
+    listener.onLost(new ServingError("engine_lost"));
+    listener.onRestored();
+
+    expect(heard).toEqual(["engine_lost", "restored"]);
+  });
+
+  it("takes what comes before there is a state", () => {
+    const listener = new EngineListener({ lost: () => undefined, restored: () => undefined });
+
+    expect(() => {
+      listener.onStep([output("r1")]);
+      listener.onFailed(requestId("r1"), new ServingError("internal"));
+      listener.onKvEvents(0, [{ kind: "cleared" }]);
+    }).not.toThrow();
+  });
+
+  it("tells nobody of requests that are not here, and frees what they staged", async () => {
+    const cluster = workerCluster();
+    let events: EngineEvents | undefined;
+    const released: string[] = [];
+    const factory: EngineFactory = (config, deps) => {
+      const engine = createMockEngine(config, deps);
+      const start = engine.start.bind(engine);
+      engine.start = (listener) => {
+        events = listener;
+        return start(listener);
+      };
+      engine.release = (id) => void released.push(id);
+      return engine;
+    };
+    await cluster.startWorker({ "worker-type": "prefill" }, { engine: factory });
+
+    events?.onStep([output("ghost")]);
+    events?.onFailed(requestId("ghost"), new ServingError("internal"));
+    events?.onPrefilled({
+      requestId: requestId("ghost"),
+      firstTokens: [],
+      finishReasons: [null],
+      cachedTokens: 0,
+      promptLogprobs: null,
+      staged: null,
+      engineParams: null,
+    });
+    await cluster.clock.advanceBy(100);
+
+    expect(released).toEqual(["ghost"]);
+    expect([cluster.frontend.frames, cluster.frontend.failed]).toEqual([[], []]);
+  });
+});
