@@ -7,6 +7,7 @@ export {
   textOf,
 } from "./api-client.ts";
 export { BatonProcess, runBaton } from "./baton-process.ts";
+export { BusWatch } from "./bus-watch.ts";
 export { type ActorSpec, Cluster, commonActors, startCluster, workerSpec } from "./cluster.ts";
 export { descendantsOf, isAlive } from "./process-table.ts";
 export { readStatus } from "./read-status.ts";

@@ -12,8 +12,8 @@ import {
 } from "@baton/protocol";
 import type { ObservedMessage } from "@baton/runtime";
 import { KvPicture } from "./kv-picture.ts";
+import { noiseByte } from "./plan.ts";
 import type { SimClient } from "./sim-client.ts";
-import { noiseByte } from "./simulation-plan.ts";
 
 interface Legs {
   prefills: number;

@@ -5,7 +5,7 @@ import { type BlockHasher, createBlockHasherFromModule } from "@baton/kv-router"
 import { mockText } from "@baton/mock-engine";
 import { tokensToBytes } from "@baton/protocol";
 import { createTokenizer, parseChatTemplate, readTokenizerFolder } from "@baton/text";
-import type { PlannedRequest } from "./simulation-plan.ts";
+import type { PlannedRequest } from "./plan.ts";
 
 /** The tokenizer of every simulated model: 256 bytes and an end, so that a token of mock text is a character. */
 export const tokenizerFolder: string = fileURLToPath(new URL("./byte-tokenizer", import.meta.url));

@@ -1,12 +1,7 @@
 import { subjectTable } from "@baton/protocol";
+import type { Draw } from "./draw.ts";
+import { noiseByte, type PlannedActor, type PlannedFault, type Temper } from "./plan.ts";
 import { troubleMs } from "./plan-requests.ts";
-import {
-  type Draw,
-  noiseByte,
-  type PlannedActor,
-  type PlannedFault,
-  type Temper,
-} from "./simulation-plan.ts";
 
 /** Draws what goes wrong in a run, in order of time. */
 export function planFaults(

@@ -1,10 +1,5 @@
-import type {
-  ClusterShape,
-  Draw,
-  PlannedOutput,
-  PlannedRequest,
-  Temper,
-} from "./simulation-plan.ts";
+import type { Draw } from "./draw.ts";
+import type { ClusterShape, PlannedOutput, PlannedRequest, Temper } from "./plan.ts";
 
 /** Milliseconds in which clients come. */
 export const troubleMs = 2_500;

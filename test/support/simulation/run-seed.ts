@@ -1,21 +1,6 @@
 import { builtInEngines, type EngineFactory } from "@baton/worker";
-import { type SimOptions, Simulation } from "./simulation.ts";
-import { planSimulation } from "./simulation-plan.ts";
-
-/** What happened in a run, in figures. */
-export interface SeedStats {
-  readonly temper: string;
-  readonly requests: number;
-  readonly completed: number;
-  readonly cancelled: number;
-  /** Failed requests by code. */
-  readonly failed: Readonly<Record<string, number>>;
-  /** Completed requests by mode. */
-  readonly modes: Readonly<Record<string, number>>;
-  readonly faults: number;
-  readonly messages: number;
-  readonly virtualMs: number;
-}
+import { planSimulation } from "./plan-simulation.ts";
+import { type SeedStats, type SimOptions, Simulation } from "./simulation.ts";
 
 /** The outcome of one seed. */
 export interface SeedRun {

@@ -8,9 +8,9 @@ import type {
 import { requestId } from "@baton/protocol";
 import type { ProcessClock } from "@baton/runtime";
 import { type ExpectedOutput, expectedOutput } from "./expected-output.ts";
+import type { PlannedRequest } from "./plan.ts";
 import { simModel } from "./sim-cluster.ts";
 import type { SimProcess } from "./sim-process.ts";
-import type { PlannedRequest } from "./simulation-plan.ts";
 
 /** One client with all that it saw. */
 export class SimClient implements RequestSink {

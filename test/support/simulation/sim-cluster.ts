@@ -16,10 +16,10 @@ import {
 } from "@baton/runtime";
 import { createWorker, type EngineFactory } from "@baton/worker";
 import { tokenizerFolder } from "./expected-output.ts";
+import type { PlannedActor, SimulationPlan } from "./plan.ts";
 import { SimMetrics } from "./sim-metrics.ts";
 import { SimMover, SimTransfers } from "./sim-mover.ts";
 import { frontendWithPort, type SimOrgans, type SimProcess } from "./sim-process.ts";
-import type { PlannedActor, SimulationPlan } from "./simulation-plan.ts";
 
 /** The model of every run. */
 export const simModel = modelName("sim/model");
@@ -57,6 +57,8 @@ export class SimCluster {
   readonly #transfers = new SimTransfers();
   readonly #current = new Map<string, SimProcess>();
   readonly #generations = new Map<string, number>();
+  readonly #connecting: (() => void)[] = [];
+  #isServerUp = true;
 
   constructor(plan: SimulationPlan, engine: EngineFactory) {
     this.#plan = plan;
@@ -87,7 +89,7 @@ export class SimCluster {
   start(planned: PlannedActor): void {
     const clock = new ProcessClock(this.clock);
     const metrics = new SimMetrics();
-    const organs: SimOrgans = { port: null, engine: null, mover: null };
+    const organs: SimOrgans = { isDead: false, port: null, engine: null, mover: null };
     const life = this.processes.filter(({ id }) => id === planned.id).length;
     const actor = this.#startActor(planned, { clock, metrics, organs, life });
     const process: SimProcess = {
@@ -113,6 +115,7 @@ export class SimCluster {
     const process = this.#living(id);
     if (process === undefined) return;
     process.phase = "dead";
+    process.organs.isDead = true;
     this.network.kill(actorId(id));
     process.clock.kill();
     process.organs.mover?.die();
@@ -153,16 +156,21 @@ export class SimCluster {
     this.network.reconnect(actorId(id));
   }
 
+  /** Cuts everybody off. Who starts meanwhile connects when the server is back. */
   stopServer(): void {
+    this.#isServerUp = false;
     for (const { id } of this.living()) this.disconnect(id);
   }
 
   startServer(): void {
+    this.#isServerUp = true;
+    for (const connect of this.#connecting.splice(0)) connect();
     for (const { id } of this.living()) this.reconnect(id);
   }
 
   /** Ends every fault that can end: what stands still goes on, what is cut off comes back. */
   heal(): void {
+    this.startServer();
     for (const { id } of this.living()) {
       this.resume(id);
       this.reconnect(id);
@@ -173,6 +181,11 @@ export class SimCluster {
   restart(id: string): void {
     const process = this.#current.get(id);
     if (process?.phase === "dead" || process?.phase === "left") this.start(process.planned);
+  }
+
+  #whenServerRuns(): Promise<void> {
+    if (this.#isServerUp) return Promise.resolve();
+    return new Promise((resolve) => this.#connecting.push(resolve));
   }
 
   #living(id: string): SimProcess | undefined {
@@ -200,7 +213,7 @@ export class SimCluster {
   #run<Config>(
     definition: ActorDefinition<Config>,
     { id }: PlannedActor,
-    { clock, metrics, life }: LifeParts,
+    { clock, life, metrics, organs }: LifeParts,
     flags: Readonly<Record<string, unknown>>,
   ): RunningActor {
     const lastGeneration = this.#generations.get(id);
@@ -208,7 +221,11 @@ export class SimCluster {
       id,
       namespace: this.namespace,
       config: readOptions(definition.options, { flags, env: {} }),
-      connect: (options) => Promise.resolve(this.network.connect({ ...options, process: clock })),
+      connect: async (options) => {
+        await this.#whenServerRuns();
+        if (organs.isDead) return await new Promise<never>(() => undefined);
+        return this.network.connect({ ...options, process: clock });
+      },
       clock,
       random: this.#random.fork(`${id}/${life}`),
       log,

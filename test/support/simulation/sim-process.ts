@@ -2,9 +2,9 @@ import { createFrontendCore, frontendOptions, type RequestPort } from "@baton/fr
 import type { ActorRole } from "@baton/protocol";
 import type { ActorDefinition, ProcessClock, RunningActor } from "@baton/runtime";
 import type { Engine } from "@baton/worker";
+import type { PlannedActor } from "./plan.ts";
 import type { SimMetrics } from "./sim-metrics.ts";
 import type { SimMover } from "./sim-mover.ts";
-import type { PlannedActor } from "./simulation-plan.ts";
 
 /** One life of one actor: a process that may stop, die and leave. */
 export interface SimProcess {
@@ -22,6 +22,8 @@ export interface SimProcess {
 
 /** What the simulator holds of the inside of a process. Filled when the actor makes it. */
 export interface SimOrgans {
+  /** Set when the process is killed: what it was waiting for comes to nothing. */
+  isDead: boolean;
   port: RequestPort | null;
   engine: Engine | null;
   mover: SimMover | null;

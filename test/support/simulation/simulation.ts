@@ -8,16 +8,10 @@ import {
   kvDifferences,
   whatIsHeld,
 } from "./end-checks.ts";
+import { noiseByte, type PlannedFault, type PlannedRequest, type SimulationPlan } from "./plan.ts";
 import { troubleMs } from "./plan-requests.ts";
-import type { SeedStats } from "./run-seed.ts";
 import { SimClient } from "./sim-client.ts";
 import { requestBoundMs, SimCluster } from "./sim-cluster.ts";
-import {
-  noiseByte,
-  type PlannedFault,
-  type PlannedRequest,
-  type SimulationPlan,
-} from "./simulation-plan.ts";
 import { Visitor, visitorId } from "./visitor.ts";
 
 /** What a run may be asked to show. */
@@ -25,6 +19,21 @@ export interface SimOptions {
   /** Told of every message and every fault, as they happen. */
   readonly onMessage?: (message: ObservedMessage) => void;
   readonly onNote?: (atMs: number, note: string) => void;
+}
+
+/** What happened in a run, in figures. */
+export interface SeedStats {
+  readonly temper: string;
+  readonly requests: number;
+  readonly completed: number;
+  readonly cancelled: number;
+  /** Failed requests by code. */
+  readonly failed: Readonly<Record<string, number>>;
+  /** Completed requests by mode. */
+  readonly modes: Readonly<Record<string, number>>;
+  readonly faults: number;
+  readonly messages: number;
+  readonly virtualMs: number;
 }
 
 const readyBoundMs = 12_000;

@@ -1,0 +1,55 @@
+import { describe, expect, it } from "vitest";
+import { planSimulation } from "../support/simulation/plan-simulation.ts";
+import { runSeed } from "../support/simulation/run-seed.ts";
+import { withoutRealTime } from "../support/simulation/without-real-time.ts";
+
+describe("a simulated cluster", () => {
+  it.each([1, 2, 3, 5, 8, 13, 21, 34])(
+    "gives the same transcript twice for seed %i",
+    async (seed) => {
+      const lines: string[] = [];
+      const first = await runSeed(seed, { onMessage: ({ subject }) => lines.push(subject) });
+
+      const second = await runSeed(seed);
+
+      expect(lines.length).toBeGreaterThan(300);
+      expect(second).toEqual(first);
+    },
+  );
+
+  it("gives another transcript for another seed", async () => {
+    const digests = await Promise.all([1, 2, 3].map((seed) => runSeed(seed)));
+
+    expect(new Set(digests.map(({ digest }) => digest)).size).toBe(3);
+  });
+
+  it("gives the same transcript whatever ran before and runs beside it", async () => {
+    const alone = await runSeed(4);
+
+    const [beside] = await Promise.all([runSeed(4), runSeed(6)]);
+
+    expect(beside).toEqual(alone);
+  });
+
+  it("waits for no real timer and asks nothing real for time or randomness", async () => {
+    const { used, result } = await withoutRealTime(() => runSeed(7));
+
+    expect(used).toEqual([]);
+    expect(result.stats.completed).toBeGreaterThan(0);
+    expect(result.stats.virtualMs).toBeGreaterThan(3_000);
+  });
+
+  it("shows every temper and every fault within a hundred seeds", () => {
+    const plans = Array.from({ length: 100 }, (_, seed) => planSimulation(seed));
+
+    const faults = new Set(plans.flatMap(({ faults }) => faults.map(({ kind }) => kind)));
+    const tempers = new Set(plans.map(({ temper }) => temper));
+
+    expect([...faults].sort()).toEqual(
+      ["disconnect", "drain", "garbage", "kill", "pause", "server-stop"].sort(),
+    );
+    expect([...tempers].sort()).toEqual(
+      ["calm", "deaths", "departures", "everything", "network"].sort(),
+    );
+  });
+});

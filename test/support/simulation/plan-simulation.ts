@@ -1,0 +1,84 @@
+import type { ActorRole } from "@baton/protocol";
+import { SeededRandom } from "@baton/runtime";
+import { Draw } from "./draw.ts";
+import type { ClusterShape, PlannedActor, SimulationPlan, Temper } from "./plan.ts";
+import { planFaults } from "./plan-faults.ts";
+import { finalRequests, planRequests } from "./plan-requests.ts";
+
+/** Draws from a seed what a run is. */
+export function planSimulation(seed: number): SimulationPlan {
+  const random = new SeededRandom(`simulation-${seed}`);
+  const draw = new Draw(random);
+  const temper = draw.weighted<Temper>([
+    ["calm", 2],
+    ["departures", 2],
+    ["deaths", 3],
+    ["network", 3],
+    ["everything", 4],
+  ]);
+  const shape = drawShape(draw);
+  const actors = drawActors(draw, shape);
+  return {
+    seed,
+    temper,
+    shape,
+    actors,
+    waitsForReady: temper === "calm" || temper === "departures" || draw.chance(0.85),
+    requests: planRequests(draw, temper, shape),
+    faults: planFaults(draw, temper, actors),
+    finalRequests: finalRequests(draw, shape),
+    endsWithGarbage: draw.chance(0.25),
+  };
+}
+
+function drawShape(draw: Draw): ClusterShape {
+  const kind = draw.weighted([
+    ["disaggregated", 8],
+    ["mixed", 1],
+    ["aggregated", 1],
+  ] as const);
+  const isSlow = draw.chance(0.3);
+  const minDelayMs = draw.chance(0.2) ? 0 : draw.between(0.05, isSlow ? 3 : 0.5);
+  const isCramped = draw.chance(0.25);
+  return {
+    frontends: draw.integer(1, 2),
+    prefillRouters: draw.integer(1, 2),
+    decodeRouters: draw.integer(1, 2),
+    prefill: kind === "aggregated" ? 0 : draw.integer(1, 3),
+    decode: kind === "aggregated" ? 0 : draw.integer(1, 3),
+    aggregated: kind === "disaggregated" ? 0 : draw.integer(1, 2),
+    isDecodeOnly: draw.chance(0.25),
+    routerMode: draw.pick(["round-robin", "random", "least-loaded"] as const),
+    minDelayMs,
+    maxDelayMs: minDelayMs + draw.between(0, isSlow ? 20 : 2),
+    maxPayloadBytes: draw.chance(0.15) ? 1_024 : 1024 * 1024,
+    prefillMs: draw.between(1, 60),
+    decodeMs: draw.between(0.5, 12),
+    transferGbps: draw.chance(0.5) ? 0 : draw.between(0.2, 4),
+    blocks: isCramped ? draw.integer(24, 48) : 512,
+    maxSequences: isCramped ? draw.integer(2, 4) : 64,
+  };
+}
+
+function drawActors(draw: Draw, shape: ClusterShape): PlannedActor[] {
+  const actors: PlannedActor[] = [];
+  const add = (
+    count: number,
+    name: string,
+    role: ActorRole,
+    workerType: PlannedActor["workerType"] = null,
+  ) => {
+    for (let number = 1; number <= count; number++) {
+      actors.push({ id: `${name}-${number}`, role, workerType, startsAtMs: draw.between(0, 400) });
+    }
+  };
+  add(shape.frontends, "fe", "frontend");
+  add(1, "disco", "discovery");
+  add(shape.prefillRouters, "pr", "prefill-router");
+  add(shape.decodeRouters, "dr", "decode-router");
+  add(1, "agg", "kv-event-aggregator");
+  add(shape.prefill, "wp", "worker", "prefill");
+  add(shape.decode, "wd", "worker", "decode");
+  add(shape.aggregated, "wa", "worker", "aggregated");
+  return actors.sort((a, b) => a.startsAtMs - b.startsAtMs);
+}
