@@ -34,6 +34,9 @@ export const frontendOptions = defineOptions("frontend", {
   prefillRunningMs: milliseconds().default(300_000).describe("Deadline of prefill.running, ms."),
   decodeRoutingMs: milliseconds().default(20_000).describe("Deadline of decode.routing, ms."),
   handoffMs: milliseconds().default(60_000).describe("Deadline of handoff, ms."),
+  extendLeaseMs: milliseconds()
+    .default(10_000)
+    .describe("How often the lease of staged KV begins anew while its decode request waits, ms."),
   decodeQueuedMs: milliseconds().default(30_000).describe("Deadline of decode.queued, ms."),
   decodeRunningMs: milliseconds().default(300_000).describe("Deadline of decode.running, ms."),
   tokenGapMs: milliseconds()

@@ -159,6 +159,14 @@ export class HandoffLedger implements HandoffDesk {
     return true;
   }
 
+  /** Begins the lease of a staged KV anew. False if it is not here. */
+  extend(handoffId: HandoffId): boolean {
+    const entry = this.#entries.get(handoffId);
+    if (entry === undefined) return false;
+    this.#extend(entry);
+    return true;
+  }
+
   /** Frees the staged KV of a request. False if there is none. */
   releaseRequest(requestId: RequestId): boolean {
     const handoffId = this.#byRequest.get(requestId);

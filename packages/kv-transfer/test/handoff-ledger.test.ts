@@ -46,6 +46,19 @@ describe("HandoffLedger", () => {
     expect(handoffCount(desk, "pulled")).toBe(1);
   });
 
+  it("keeps a KV whose lease is begun anew", async () => {
+    const ticket = stageOn(desk, "h:1", source, 250);
+
+    await clock.advanceBy(20_000);
+    expect(desk.ledger.extend(ticket.handoffId)).toBe(true);
+    await clock.advanceBy(20_000);
+    expect(desk.ledger.held).toBe(1);
+    await clock.advanceBy(10_001);
+
+    expect(desk.freed).toEqual([["r1", "expired"]]);
+    expect(desk.ledger.extend(ticket.handoffId)).toBe(false);
+  });
+
   it("refuses a second use, during the pull and after it", () => {
     const ticket = stageOn(desk, "h:1", source, 250);
     const use = () => desk.ledger.openPull(ticket.handoffId, secretOf(ticket), noop);

@@ -147,6 +147,7 @@ export {
 export {
   Abort,
   Decode,
+  Extend,
   Generate,
   Prefill,
   Release,

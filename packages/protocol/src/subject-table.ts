@@ -11,7 +11,14 @@ import { RequestTransitions } from "./messages/request-transitions-v1.ts";
 import { RouteDecode, RoutePrefill } from "./messages/route-v1.ts";
 import { Booking, CancelRoute } from "./messages/router-facts-v1.ts";
 import { GetFrames, MissingFrames, TokenFrame } from "./messages/token-frame-v1.ts";
-import { Abort, Decode, Generate, Prefill, Release } from "./messages/worker-commands-v1.ts";
+import {
+  Abort,
+  Decode,
+  Extend,
+  Generate,
+  Prefill,
+  Release,
+} from "./messages/worker-commands-v1.ts";
 import {
   RegistrationReply,
   WorkerDeregistration,
@@ -151,6 +158,12 @@ export const subjectTable: readonly SubjectRow[] = [
     "Computes prompt and output.",
   ),
   row("<model>.worker.release.<id>", Release, [["frontend"], ["worker"]], "Frees one staged KV."),
+  row(
+    "<model>.worker.extend.<id>",
+    Extend,
+    [["frontend"], ["worker"]],
+    "Begins the lease of one staged KV anew.",
+  ),
   row("<model>.worker.abort.<id>", Abort, [["frontend"], ["worker"]], "Drops requests."),
   row(
     "<model>.worker.abort",

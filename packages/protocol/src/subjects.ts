@@ -199,6 +199,7 @@ export const workerVerbs = [
   "decode",
   "generate",
   "release",
+  "extend",
   "abort",
   "get-frames",
   "get-kv-events",

@@ -8,6 +8,7 @@ import {
   Catalog,
   Decode,
   Dispatched,
+  Extend,
   Generate,
   GenerationWork,
   GetArtifact,
@@ -202,6 +203,7 @@ export const samples: readonly Sample[] = [
     overlapBlocks: 1,
     queuedMs: 0.5,
   }),
+  sample(Extend, { handoffId: handoffId("h-1"), requestId: head.requestId }),
   sample(Generate, command),
   sample(GenerationWork, {
     tokens: Uint32Array.of(1, 2, 4_000_000_000),

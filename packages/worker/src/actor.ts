@@ -18,6 +18,7 @@ import { builtInEngines, createEngine, type EngineRegistry } from "./engine-regi
 import {
   handleAbort,
   handleDecode,
+  handleExtend,
   handleGenerate,
   handleGetArtifact,
   handleGetFrames,
@@ -218,6 +219,7 @@ class Worker implements ActorInstance {
     const handlers: readonly (readonly [WorkerVerb, Handler])[] = [
       ...workHandlers[this.#config.workerType],
       ["release", handleRelease],
+      ["extend", handleExtend],
       ["abort", handleAbort],
       ["get-frames", handleGetFrames],
       ["get-kv-events", handleGetKvEvents],

@@ -3,6 +3,7 @@ import {
   Abort,
   Artifact,
   Decode,
+  Extend,
   Generate,
   GetArtifact,
   GetFrames,
@@ -56,6 +57,11 @@ export function handleAbort(state: WorkerState, message: BusMessage): void {
 /** Frees one staged KV. Its request has nothing else here. */
 export function handleRelease(state: WorkerState, message: BusMessage): void {
   cancelRequest(state, Release.decode(message.payload).requestId);
+}
+
+/** Keeps a staged KV whose decode request still waits. */
+export function handleExtend(state: WorkerState, message: BusMessage): void {
+  state.ledger.extend(Extend.decode(message.payload).handoffId);
 }
 
 /** Sends frames again that were lost on the way. */

@@ -1,6 +1,7 @@
 import {
   Abort,
   CancelRoute,
+  Extend,
   KvHandoff,
   type ModelName,
   Release,
@@ -67,6 +68,13 @@ export class Cleanup {
     const { handoffId, prefillWorkerId } = KvHandoff.decode(handoff);
     const subject = this.#deps.subjects.worker("release", request.model, prefillWorkerId);
     this.#say(subject, Release.encode({ handoffId, requestId: request.id }));
+  }
+
+  /** Keeps a staged KV whose decode request still waits. */
+  extend(request: RelayedRequest, handoff: Uint8Array): void {
+    const { handoffId, prefillWorkerId } = KvHandoff.decode(handoff);
+    const subject = this.#deps.subjects.worker("extend", request.model, prefillWorkerId);
+    this.#say(subject, Extend.encode({ handoffId, requestId: request.id }));
   }
 
   /** The bus is back: says what waited. */

@@ -25,6 +25,7 @@ export interface RelayOptions {
   readonly sweepMs: number;
   /** How long a worker may take to send lost frames again, ms. */
   readonly framesTimeoutMs: number;
+  readonly extendLeaseMs: number;
   /** Most frames of a worker that wait behind a lost one. */
   readonly maxHeldFrames: number;
 }

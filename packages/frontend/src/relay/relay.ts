@@ -38,11 +38,13 @@ export class Relay implements RequestPort {
     this.#hooks = {
       nowMs: () => state.clock.nowMs(),
       deadlines: state.options.deadlines,
+      extendLeaseMs: state.options.extendLeaseMs,
       onState: (request, entered, event) => this.#onState(request, entered, event),
     };
     this.#sweep = new DeadlineSweep(state.clock, state.table.live, {
       deadlinePassed: (request) => request.send({ type: "deadline.passed" }),
       noticeMissed: (request) => this.#noticeMissed(request),
+      leaseDue: (request) => this.#extendLease(request),
       swept: (nowMs) => this.#swept(nowMs),
     });
   }
@@ -211,6 +213,13 @@ export class Relay implements RequestPort {
     if (this.#state.bus.state !== "connected") return;
     const problem = "no router said anything about the request";
     request.send({ type: "lost", error: new ServingError("router_lost", { problem }) });
+  }
+
+  #extendLease(request: RelayedRequest): void {
+    const { cleanup, clock, options } = this.#state;
+    request.extendAtMs = clock.nowMs() + options.extendLeaseMs;
+    const handoff = request.prefillDone?.handoff ?? null;
+    if (handoff !== null) cleanup.extend(request, handoff);
   }
 
   #swept(nowMs: number): void {

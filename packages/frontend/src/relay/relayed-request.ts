@@ -26,10 +26,13 @@ import { type LegProgress, newLeg } from "./leg.ts";
 export interface RelayHooks {
   nowMs(): number;
   readonly deadlines: StateDeadlines;
+  readonly extendLeaseMs: number;
   /** A state begins or is passed. The record is up to date, `stage` is the state before. */
   onState(request: RelayedRequest, state: RequestState, event: RequestEvent): void;
 }
 
+/** States in which prefill's KV is staged and may not have been fetched. */
+const stagedStates: ReadonlySet<RequestState> = new Set(["decode.routing", "handoff"]);
 const finalStates: ReadonlySet<RequestState> = new Set(["completed", "failed", "cancelled"]);
 
 /** One live request: what it wants, where it is, who works on it. */
@@ -53,6 +56,7 @@ export class RelayedRequest implements RequestEffects {
   isDirty = false;
   deadlineAtMs = Number.POSITIVE_INFINITY;
   noticeByMs = Number.POSITIVE_INFINITY;
+  extendAtMs = Number.POSITIVE_INFINITY;
   receivedAtMs = 0;
   firstOutputAtMs = 0;
   lastOutputAtMs = 0;
@@ -97,6 +101,9 @@ export class RelayedRequest implements RequestEffects {
     const boundMs = this.#hooks.deadlines[state];
     this.deadlineAtMs = boundMs === undefined ? Number.POSITIVE_INFINITY : nowMs + boundMs;
     this.noticeByMs = Number.POSITIVE_INFINITY;
+    this.extendAtMs = stagedStates.has(state)
+      ? nowMs + this.#hooks.extendLeaseMs
+      : Number.POSITIVE_INFINITY;
     this.#hooks.onState(this, state, event);
   }
 

@@ -10,12 +10,15 @@ export interface Deadlined {
   readonly deadlineAtMs: number;
   /** When the router that was asked must have said something. */
   readonly noticeByMs: number;
+  /** When the lease of its staged KV should begin anew. */
+  readonly extendAtMs: number;
 }
 
 /** What the sweep says. Called for one request at a time; the request may leave the table meanwhile. */
 export interface DeadlineListener<T> {
   deadlinePassed(request: T): void;
   noticeMissed(request: T): void;
+  leaseDue(request: T): void;
   /** Once a sweep, after the requests. */
   swept(nowMs: number): void;
 }
@@ -44,6 +47,7 @@ export class DeadlineSweep<T extends Deadlined> {
     for (const request of this.#requests.values()) {
       if (nowMs >= request.deadlineAtMs) this.#listener.deadlinePassed(request);
       else if (nowMs >= request.noticeByMs) this.#listener.noticeMissed(request);
+      else if (nowMs >= request.extendAtMs) this.#listener.leaseDue(request);
     }
     this.#listener.swept(nowMs);
   }

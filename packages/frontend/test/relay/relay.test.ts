@@ -30,6 +30,23 @@ describe("a relayed request", () => {
     expect(rig.table.live.size).toBe(0);
   });
 
+  it("keeps its staged KV leased while its decode leg waits, and no longer", async () => {
+    const rig = new RelayRig();
+    const one = rig.submit();
+    await rig.toDecodeRouting(one);
+
+    await rig.settle(1_500);
+    expect(rig.extended).toEqual(["p1 r1", "p1 r1"]);
+
+    rig.dispatched(one, "decode", "d1");
+    await rig.settle(800);
+    expect(rig.extended).toHaveLength(3);
+
+    rig.frame("d1", [entryOf(one, "A", 0)]);
+    await rig.settle(2_000);
+    expect(rig.extended).toHaveLength(3);
+  });
+
   it("says at its end how it was served", async () => {
     const rig = new RelayRig();
     const one = rig.submit();

@@ -4,7 +4,7 @@ import { RelayedRequest } from "../../src/relay/relayed-request.ts";
 import { RequestTable } from "../../src/relay/request-table.ts";
 import { RecordingSink } from "../support/recording-sink.ts";
 
-const hooks = { nowMs: () => 0, deadlines: {}, onState: () => undefined };
+const hooks = { nowMs: () => 0, deadlines: {}, extendLeaseMs: 1, onState: () => undefined };
 
 function tableWith(...ids: readonly string[]) {
   const table = new RequestTable(actorId("f1"), 7);

@@ -9,7 +9,7 @@ function rig(requests: Readonly<Record<string, Partial<Deadlined>>>) {
   const table = new Map(
     Object.entries(requests).map(([name, one]) => [
       name,
-      { name, deadlineAtMs: never, noticeByMs: never, ...one },
+      { name, deadlineAtMs: never, noticeByMs: never, extendAtMs: never, ...one },
     ]),
   );
   const said: string[] = [];
@@ -22,6 +22,10 @@ function rig(requests: Readonly<Record<string, Partial<Deadlined>>>) {
       said.push(`notice ${name}`);
       table.delete(name);
     },
+    leaseDue: ({ name }) => {
+      said.push(`lease ${name}`);
+      table.delete(name);
+    },
     swept: () => undefined,
   });
   return { clock, said, sweep };
@@ -29,16 +33,21 @@ function rig(requests: Readonly<Record<string, Partial<Deadlined>>>) {
 
 describe("the sweep of deadlines", () => {
   it("tells of each request whose time is over, in the sweep after it", async () => {
-    const { clock, said, sweep } = rig({ a: { deadlineAtMs: 120 }, b: { noticeByMs: 60 }, c: {} });
+    const { clock, said, sweep } = rig({
+      a: { deadlineAtMs: 120 },
+      b: { noticeByMs: 60 },
+      c: { extendAtMs: 160 },
+      d: {},
+    });
     sweep.start(50);
 
     await clock.advanceBy(99);
     expect(said).toEqual([]);
     await clock.advanceBy(1);
     expect(said).toEqual(["notice b"]);
-    await clock.advanceBy(50);
+    await clock.advanceBy(100);
 
-    expect(said).toEqual(["notice b", "deadline a"]);
+    expect(said).toEqual(["notice b", "deadline a", "lease c"]);
   });
 
   it("ends with its timer", async () => {

@@ -4,6 +4,7 @@ import {
   actorId,
   CancelRoute,
   Dispatched,
+  Extend,
   type FrameEntry,
   GetFrames,
   handoffId,
@@ -69,6 +70,7 @@ const options = {
   busGraceMs: 10_000,
   sweepMs: 50,
   framesTimeoutMs: 500,
+  extendLeaseMs: 700,
   maxHeldFrames: 16,
   batchMs: 5,
   batchMax: 100,
@@ -100,6 +102,7 @@ export class RelayRig {
   readonly routedDecodes: RouteDecode[] = [];
   /** `subject verb` of what the Frontend said about the ends of requests. */
   readonly cleanups: string[] = [];
+  readonly extended: string[] = [];
   readonly transitions: string[] = [];
   /** What a worker's ring holds, by sequence. */
   readonly ring = new Map<number, TokenFrame>();
@@ -324,6 +327,9 @@ export class RelayRig {
       );
       peers.subscribe(subjects.worker("release", model, workerId(id)), ({ payload }) =>
         this.cleanups.push(`release ${id} ${Release.decode(payload).requestId}`),
+      );
+      peers.subscribe(subjects.worker("extend", model, workerId(id)), ({ payload }) =>
+        this.extended.push(`${id} ${Extend.decode(payload).requestId}`),
       );
       peers.subscribe(subjects.worker("get-frames", model, workerId(id)), (message) => {
         const ask = GetFrames.decode(message.payload);

@@ -87,9 +87,7 @@ export class ServedConnection {
   }
 
   #open(ask: PullAsk): void {
-    const grant = this.#deps.desk.openPull(ask.handoffId, ask.secret, () =>
-      this.#fail(gone("the KV was freed under the pull"), "failed"),
-    );
+    const grant = this.#deps.desk.openPull(ask.handoffId, ask.secret, () => this.#onRevoked());
     this.#grant = grant;
     this.#phase = "sending";
     this.#endsAtMs = this.#deps.clock.nowMs() + this.#deps.limits.totalMs;
@@ -97,6 +95,19 @@ export class ServedConnection {
       if (this.#grant === grant)
         this.#fail(ServingError.from(error, "kv_transfer_failed"), "failed");
     });
+  }
+
+  /**
+   * After the last part the puller may have gone on to another pull on this connection, and would take an error for
+   * that one's. A connection that just closes has it start anew on another.
+   */
+  #onRevoked(): void {
+    if (this.#phase !== "sent") {
+      this.#fail(gone("the KV was freed under the pull"), "failed");
+      return;
+    }
+    this.#grant = null;
+    this.#close(null);
   }
 
   async #send(ask: PullAsk, grant: PullGrant): Promise<void> {

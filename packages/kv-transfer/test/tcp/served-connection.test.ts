@@ -1,6 +1,6 @@
 import { connect, type Socket } from "node:net";
 import { afterEach, describe, expect, it } from "vitest";
-import { encodeFrame, frameKind } from "../../src/tcp/frame.ts";
+import { encodeFrame, FrameReader, frameKind } from "../../src/tcp/frame.ts";
 import { askFor, encodeAsk } from "../../src/tcp/pull-ask.ts";
 import { handoffCount, refusedCount, sourceOf, stageOn, turn, turnsUntil } from "../support.ts";
 import { tcpPair } from "./tcp-pair.ts";
@@ -69,6 +69,23 @@ describe("a source's connection", () => {
 
     expect(handoffCount(pair.source, "released")).toBe(1);
     expect(refusedCount(pair.source, "cut")).toBe(1);
+  });
+
+  it("says nothing more of a KV that is freed after its last part: the puller may be at its next pull", async () => {
+    const pair = await pairOf();
+    const source = sourceOf([100]);
+    const ticket = stageOn(pair.source, pair.sourceMover.address, source, source.bytes);
+    const raw = await rawTo(pair.sourceMover.address);
+    const kinds: number[] = [];
+    const reader = new FrameReader((kind) => kinds.push(kind));
+    raw.on("data", (data: Buffer) => reader.push(data));
+    raw.write(encodeAsk(askFor(ticket.handoffId, ticket.secret as Uint8Array, [0])));
+    await turnsUntil(() => kinds.includes(frameKind.done));
+
+    pair.source.ledger.release(ticket.handoffId);
+    await new Promise((resolve) => raw.once("end", resolve));
+
+    expect(kinds).toEqual([frameKind.part, frameKind.chunk, frameKind.sum, frameKind.done]);
   });
 
   it("survives garbage, and keeps what it has staged", async () => {

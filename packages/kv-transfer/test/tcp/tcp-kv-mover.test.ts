@@ -2,7 +2,14 @@ import { VirtualClock } from "@baton/runtime";
 import { afterEach, describe, expect, it } from "vitest";
 import { TcpKvMover } from "../../src/index.ts";
 import { kvMoverContract } from "../kv-mover-contract.ts";
-import { createDesk, rejectionOf, sourceOf, stageOn, turnsUntil } from "../support.ts";
+import {
+  createDesk,
+  handoffCount,
+  rejectionOf,
+  sourceOf,
+  stageOn,
+  turnsUntil,
+} from "../support.ts";
 import { tcpPair, tcpSide } from "./tcp-pair.ts";
 
 kvMoverContract("TcpKvMover", () => tcpPair());
@@ -59,6 +66,21 @@ describe("TcpKvMover", () => {
 
     expect(error.code).toBe("kv_transfer_failed");
     expect(error.details.problem).toBe("the source cannot be reached");
+  });
+
+  it("keeps a pull from the end of the one before it, whose KV is freed just then", async () => {
+    const pair = await pairOf();
+    const source = sourceOf([100]);
+    const one = stageOn(pair.source, pair.sourceMover.address, source, 100, "a");
+    const two = stageOn(pair.source, pair.sourceMover.address, source, 100, "b");
+    await pair.pullerMover.pull({ ticket: one, parts: [0], onPart: () => {} }).done;
+
+    // The source has not read yet that the first one was taken.
+    expect(pair.source.ledger.release(one.handoffId)).toBe(true);
+    await pair.pullerMover.pull({ ticket: two, parts: [0], onPart: () => {} }).done;
+    await turnsUntil(() => pair.source.ledger.held === 0);
+
+    expect(handoffCount(pair.source, "pulled")).toBe(1);
   });
 
   it("says which address it cannot listen on", async () => {

@@ -129,10 +129,23 @@ export interface Release {
 }
 
 // v1: [handoffId, requestId]
-export const Release: MessageType<Release> = arrayMessage(
-  "release",
-  1,
-  ["handoffId", "requestId"],
-  (release) => [release.handoffId, release.requestId],
-  (fields) => ({ handoffId: fields.string<HandoffId>(0), requestId: fields.string<RequestId>(1) }),
-);
+export const Release: MessageType<Release> = handoffMessage("release");
+
+/** Begins the lease of a staged KV anew, because its decode request still waits. Frontend to the prefill worker. */
+export type Extend = Release;
+
+// v1: [handoffId, requestId]
+export const Extend: MessageType<Extend> = handoffMessage("extend");
+
+function handoffMessage(name: string): MessageType<Release> {
+  return arrayMessage(
+    name,
+    1,
+    ["handoffId", "requestId"],
+    (message) => [message.handoffId, message.requestId],
+    (fields) => ({
+      handoffId: fields.string<HandoffId>(0),
+      requestId: fields.string<RequestId>(1),
+    }),
+  );
+}
