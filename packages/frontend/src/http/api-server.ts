@@ -24,6 +24,7 @@ import type { AnswerFrame } from "./answer-json.ts";
 import { type PlainReply, StreamedAnswer, WholeAnswer } from "./answers.ts";
 import { errorAnswer, refusal } from "./error-body.ts";
 import { modelEntry, modelList } from "./model-list.ts";
+import { OpenAnswers } from "./open-answers.ts";
 import { type Endpoint, parseBody, type RequestFrame } from "./parse-body.ts";
 import { clientRequestId, traceparent } from "./request-ids.ts";
 import { StreamWriter } from "./stream-writer.ts";
@@ -89,6 +90,7 @@ export class ApiServer {
   readonly #app: FastifyInstance;
   /** Requests whose bodies are still to come. */
   readonly #receiving = new Set<IncomingMessage>();
+  readonly #open = new OpenAnswers();
   readonly #ids = new WeakMap<IncomingMessage, RequestId>();
   #url: string | null = null;
 
@@ -195,10 +197,16 @@ export class ApiServer {
           }),
         })
       : new WholeAnswer(answer, parsed.request.output.n, plain);
-    handle = this.#deps.port.submit(parsed.request, sink);
+    const submitted = this.#deps.port.submit(parsed.request, sink);
+    handle = submitted;
+    const { socket } = request.raw;
+    this.#open.add(socket, submitted);
     // Also comes when the answer is complete, and then cancels nothing.
-    raw.once("close", () => handle?.cancel());
-    if (raw.destroyed || request.raw.socket.destroyed) handle.cancel();
+    raw.once("close", () => {
+      this.#open.remove(socket, submitted);
+      submitted.cancel();
+    });
+    if (raw.destroyed || socket.destroyed) submitted.cancel();
   }
 
   #plainReply(request: IncomingMessage, raw: ServerResponse): PlainReply {

@@ -242,6 +242,20 @@ describe("a client that leaves", () => {
     expect(rig.port.cancelled).toBe(1);
   });
 
+  it("cancels what it asked for behind an answer that is under way", async () => {
+    const rig = await rigWith();
+    const socket = rig.socket();
+    const body = JSON.stringify({ ...chatBody, stream: true });
+    const head = `POST /v1/chat/completions HTTP/1.1\r\nhost: x\r\ncontent-type: application/json\r\ncontent-length: ${body.length}\r\n\r\n`;
+    socket.write(`${head}${body}`.repeat(3));
+    await rig.port.until(() => rig.port.requests.length === 3);
+
+    socket.destroy();
+    await rig.port.until(() => rig.port.cancelled === 3);
+
+    expect(rig.port.cancelled).toBe(3);
+  });
+
   it("is cut when it stops reading, and its request is cancelled", async () => {
     const rig = await rigWith({ clientBufferBytes: 10_000 });
     const socket = rig.socket();
