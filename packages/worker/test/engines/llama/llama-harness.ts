@@ -4,7 +4,7 @@ import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createBlockHasherFromModule } from "@baton/kv-router";
-import type { GenerationParams, KvEvent, OutputToken, ServingError } from "@baton/protocol";
+import type { GenerationParams, KvEvent, ServingError } from "@baton/protocol";
 import { requestId } from "@baton/protocol";
 import { RealClock, SeededRandom, silentLogger } from "@baton/runtime";
 import { makeTinyGguf } from "../../../scripts/make-tiny-gguf.ts";
@@ -183,10 +183,6 @@ export async function disaggregate(
   prefill.engine.release(work.requestId);
   const generation = await decode.collect(work, () => decode.engine.decode(work.requestId));
   return { ...generation, plan, prefilled };
-}
-
-export function firstIds(tokens: readonly OutputToken[]): number[] {
-  return tokens.map(({ id }) => id);
 }
 
 /** A folder with the tiny model, and engines on it. Close it at the end. */
