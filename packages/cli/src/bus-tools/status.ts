@@ -137,7 +137,11 @@ function modelStatus(
   );
   const sets = gatherWorkerSets(workers);
   const activation = worstActivation(model, sets, heartbeats);
-  const { ready, why } = modelReadiness(sets, activation);
+  const readiness = modelReadiness(sets, activation);
+  const routed = heartbeats.some(
+    (heartbeat) => heartbeat.role === "decode-router" && lives(heartbeat),
+  );
+  const { ready, why } = readiness.ready && !routed ? noDecodeRouter : readiness;
   return {
     namespace: catalog?.namespace ?? "",
     model,
@@ -154,6 +158,17 @@ function modelStatus(
   };
 }
 
+/** Workers alone answer nobody: every way through the system passes a DecodeRouter. */
+const noDecodeRouter: { readonly ready: boolean; readonly why: Why } = {
+  ready: false,
+  why: { code: "activating", text: "no decode router is up" },
+};
+
+/** What a router said before it fell silent says nothing about now. */
+function lives({ state }: ActorHeartbeat): boolean {
+  return state !== "lost" && state !== "stopped";
+}
+
 /** Of several routers the worst counts; a target that no router speaks of is pending. */
 function worstActivation(
   model: string,
@@ -161,7 +176,7 @@ function worstActivation(
   heartbeats: readonly ActorHeartbeat[],
 ): ActivationState {
   const states = heartbeats
-    .filter(({ role }) => role === "prefill-router")
+    .filter((heartbeat) => heartbeat.role === "prefill-router" && lives(heartbeat))
     .map(({ activation }) => activation?.find((entry) => entry.model === model)?.state ?? "none");
   const order: readonly ActivationState[] = ["unavailable", "pending", "none", "active"];
   const worst = order.find((state) => states.includes(state));

@@ -36,6 +36,9 @@ const decode = catalogWorker(
 const router = (id: string, state: "pending" | "active" | "unavailable"): ActorHeartbeat =>
   heartbeat({ id, role: "prefill-router", activation: [{ model: testModel, state }] });
 
+const decodeRouter = (state: ActorHeartbeat["state"]): ActorHeartbeat =>
+  heartbeat({ id: "dr", role: "decode-router", state });
+
 describe("statusOf", () => {
   it("shows of several routers the worst activation", () => {
     const models = statusOf(
@@ -49,9 +52,34 @@ describe("statusOf", () => {
   });
 
   it("calls a model ready when its needs are met and every router is active", () => {
-    const models = statusOf([router("r1", "active")], catalog([prefill, decode])).models;
+    const models = statusOf(
+      [router("r1", "active"), decodeRouter("ready")],
+      catalog([prefill, decode]),
+    ).models;
 
     expect(models).toMatchObject([{ ready: true, why: null, activation: "active" }]);
+  });
+
+  it("forgets what a prefill router said once it is lost", () => {
+    const models = statusOf(
+      [{ ...router("r1", "active"), state: "lost" }, decodeRouter("ready")],
+      catalog([prefill, decode]),
+    ).models;
+
+    expect(models).toMatchObject([
+      { activation: "pending", ready: false, why: { code: "activating" } },
+    ]);
+  });
+
+  it("calls no model ready without a decode router", () => {
+    const models = statusOf(
+      [router("r1", "active"), decodeRouter("lost")],
+      catalog([prefill, decode]),
+    ).models;
+
+    expect(models).toMatchObject([
+      { activation: "active", ready: false, why: { text: "no decode router is up" } },
+    ]);
   });
 
   it("says what is missing", () => {
@@ -84,7 +112,10 @@ describe("statusOf", () => {
 describe("statusText", () => {
   it("shows models, then actors, in columns", () => {
     const text = statusText(
-      statusOf([router("r1", "active"), heartbeat({ id: "f" })], catalog([prefill, decode])),
+      statusOf(
+        [router("r1", "active"), decodeRouter("ready"), heartbeat({ id: "f" })],
+        catalog([prefill, decode]),
+      ),
     );
 
     expect(text).toMatch(/MODEL +STATE +ACTIVATION/);
