@@ -6,6 +6,7 @@ import { asyncApiDocument } from "./docs/asyncapi.ts";
 import { configurationPage } from "./docs/configuration-page.ts";
 import { errorsPage } from "./docs/errors-page.ts";
 import { machinePages } from "./docs/machine-pages.ts";
+import { natsPermissions } from "./docs/nats-permissions.ts";
 import { protocolPage } from "./docs/protocol-page.ts";
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)));
@@ -16,6 +17,7 @@ const pages: Readonly<Record<string, string>> = {
   "docs/errors.md": errorsPage(),
   "docs/configuration.md": configurationPage(),
   ...machinePages(),
+  "infra/nats/permissions.conf": natsPermissions(),
 };
 
 const stale: string[] = [];

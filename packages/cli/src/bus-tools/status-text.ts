@@ -13,14 +13,14 @@ export function statusText(status: ClusterStatus): string {
     actor.role,
     actor.id,
     actor.state,
-    actor.worker_type ?? "",
+    actor.worker_type ?? actor.api ?? "",
     String(actor.pid),
     actor.admin ?? "",
   ]);
   return [
     table(["MODEL", "STATE", "ACTIVATION", "WORKERS", "WHY"], models, "no models"),
     "",
-    table(["ROLE", "ID", "STATE", "TYPE", "PID", "ADMIN"], actors, "no actors answered"),
+    table(["ROLE", "ID", "STATE", "TYPE OR API", "PID", "ADMIN"], actors, "no actors answered"),
     "",
   ].join("\n");
 }

@@ -23,6 +23,8 @@ export interface ActorStatus {
   readonly host: string;
   readonly admin: string | null;
   readonly namespace: string;
+  /** `http://HOST:PORT` of a Frontend's API. */
+  readonly api?: string;
   readonly model?: string;
   readonly worker_type?: string;
   readonly set?: string;
@@ -104,6 +106,7 @@ function actorStatus(heartbeat: ActorHeartbeat): ActorStatus {
     host: heartbeat.host,
     admin: heartbeat.admin,
     namespace: heartbeat.namespace,
+    ...(heartbeat.api !== null && { api: heartbeat.api }),
     ...(heartbeat.model !== null && { model: heartbeat.model }),
     ...(heartbeat.workerType !== null && { worker_type: heartbeat.workerType }),
     ...(heartbeat.set !== null && { set: heartbeat.set }),
