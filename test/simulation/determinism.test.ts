@@ -46,7 +46,7 @@ describe("a simulated cluster", () => {
     const tempers = new Set(plans.map(({ temper }) => temper));
 
     expect([...faults].sort()).toEqual(
-      ["disconnect", "drain", "garbage", "kill", "pause", "server-stop"].sort(),
+      ["disconnect", "drain", "engine-loss", "garbage", "kill", "pause", "server-stop"].sort(),
     );
     expect([...tempers].sort()).toEqual(
       ["calm", "deaths", "departures", "everything", "network"].sort(),

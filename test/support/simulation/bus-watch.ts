@@ -16,6 +16,7 @@ import { noiseByte } from "./plan.ts";
 import type { SimClient } from "./sim-client.ts";
 
 interface Legs {
+  prefillRack: string | null;
   prefills: number;
   decodes: number;
   ends: number;
@@ -42,8 +43,16 @@ export class BusWatch {
   /** Who has which stream of a Frontend's life. */
   readonly #streams = new Map<string, SimClient>();
 
-  constructor(clients: ReadonlyMap<string, SimClient>, report: (problem: string) => void) {
+  /** Racks of workers that stand in one, by id. */
+  readonly #racks: ReadonlyMap<string, string>;
+
+  constructor(
+    clients: ReadonlyMap<string, SimClient>,
+    racks: ReadonlyMap<string, string>,
+    report: (problem: string) => void,
+  ) {
     this.#clients = clients;
+    this.#racks = racks;
     this.#report = report;
     this.picture = new KvPicture(report);
   }
@@ -75,13 +84,13 @@ export class BusWatch {
         this.#onRoute(RouteDecode.decode(payload), atMs, from);
         return;
       case "prefill":
-        this.#onDispatch("prefill", Prefill.decode(payload).requestId, receivers);
+        this.#onDispatch("prefill", Prefill.decode(payload).requestId, subject, receivers);
         return;
       case "decode":
-        this.#onDispatch("decode", Decode.decode(payload).requestId, receivers);
+        this.#onDispatch("decode", Decode.decode(payload).requestId, subject, receivers);
         return;
       case "generate":
-        this.#onDispatch("decode", Generate.decode(payload).requestId, receivers);
+        this.#onDispatch("decode", Generate.decode(payload).requestId, subject, receivers);
         return;
       case "token-frame":
         this.#onFrame(TokenFrame.decode(payload), subject);
@@ -113,10 +122,23 @@ export class BusWatch {
     }
   }
 
-  #onDispatch(leg: "prefill" | "decode", requestId: string, receivers: number): void {
+  #onDispatch(
+    leg: "prefill" | "decode",
+    requestId: string,
+    subject: string,
+    receivers: number,
+  ): void {
     const legs = this.#legsOf(requestId);
-    if (leg === "prefill") legs.prefills += 1;
-    else legs.decodes += 1;
+    const rack = this.#racks.get(subject.slice(subject.lastIndexOf(".") + 1)) ?? null;
+    if (leg === "prefill") {
+      legs.prefills += 1;
+      legs.prefillRack = rack;
+    } else {
+      legs.decodes += 1;
+      if (legs.prefills > 0 && legs.prefillRack !== rack) {
+        this.#report(`${requestId} is to move its KV from rack ${legs.prefillRack} to ${rack}`);
+      }
+    }
     if (legs.prefills > 1 || legs.decodes > 1) this.#report(`${requestId} is dispatched twice`);
     if (receivers === 0) return;
     if (leg === "prefill") this.prefillsSent += 1;
@@ -154,7 +176,7 @@ export class BusWatch {
   #legsOf(requestId: string): Legs {
     const known = this.#legs.get(requestId);
     if (known !== undefined) return known;
-    const legs: Legs = { prefills: 0, decodes: 0, ends: 0 };
+    const legs: Legs = { prefillRack: null, prefills: 0, decodes: 0, ends: 0 };
     this.#legs.set(requestId, legs);
     return legs;
   }

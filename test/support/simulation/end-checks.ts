@@ -29,8 +29,12 @@ export function whatIsHeld(cluster: SimCluster): string[] {
   return held;
 }
 
-/** Every KV that a living worker has staged came to one end. */
-export function checkHandoffs(cluster: SimCluster, report: (problem: string) => void): void {
+/** Every KV that a living worker has staged came to one end, and not to that of its lease if somebody could release it. */
+export function checkHandoffs(
+  cluster: SimCluster,
+  mayExpire: boolean,
+  report: (problem: string) => void,
+): void {
   for (const { id, metrics, role } of cluster.living()) {
     if (role !== "worker") continue;
     const count = (outcome: string) =>
@@ -39,6 +43,7 @@ export function checkHandoffs(cluster: SimCluster, report: (problem: string) => 
     if (count("staged") !== ended) {
       report(`${id} staged ${count("staged")} handoffs, and ended ${ended}`);
     }
+    if (!mayExpire && count("expired") > 0) report(`${id} let ${count("expired")} handoffs expire`);
   }
 }
 

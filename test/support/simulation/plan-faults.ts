@@ -24,6 +24,7 @@ const kindsOf: Readonly<Record<Temper, readonly (readonly [Kind, number])[]>> = 
   deaths: [
     ["kill", 5],
     ["drain", 2],
+    ["engine-loss", 2],
   ],
   network: [
     ["disconnect", 5],
@@ -37,6 +38,7 @@ const kindsOf: Readonly<Record<Temper, readonly (readonly [Kind, number])[]>> = 
     ["pause", 3],
     ["server-stop", 1],
     ["garbage", 2],
+    ["engine-loss", 1],
   ],
 };
 
@@ -51,6 +53,10 @@ function drawFault(draw: Draw, kind: Kind, actors: readonly PlannedActor[]): Pla
     case "drain": {
       const backAfterMs = draw.chance(0.6) ? draw.between(0, 2_000) : null;
       return { atMs, kind, id: drawTarget(draw, actors), backAfterMs };
+    }
+    case "engine-loss": {
+      const workers = actors.filter(({ role }) => role === "worker");
+      return { atMs, kind, id: draw.pick(workers).id, forMs: draw.between(1, 1_500) };
     }
     default:
       return { atMs, kind, id: drawTarget(draw, actors), forMs: drawLength(draw) };

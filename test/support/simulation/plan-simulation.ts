@@ -40,23 +40,28 @@ function drawShape(draw: Draw): ClusterShape {
   const isSlow = draw.chance(0.3);
   const minDelayMs = draw.chance(0.2) ? 0 : draw.between(0.05, isSlow ? 3 : 0.5);
   const isCramped = draw.chance(0.25);
+  const prefill = kind === "aggregated" ? 0 : draw.integer(1, 3);
+  const decode = kind === "aggregated" ? 0 : draw.integer(1, 3);
   return {
     frontends: draw.integer(1, 2),
     prefillRouters: draw.integer(1, 2),
     decodeRouters: draw.integer(1, 2),
-    prefill: kind === "aggregated" ? 0 : draw.integer(1, 3),
-    decode: kind === "aggregated" ? 0 : draw.integer(1, 3),
+    prefill,
+    decode,
     aggregated: kind === "disaggregated" ? 0 : draw.integer(1, 2),
     isDecodeOnly: draw.chance(0.25),
     routerMode: draw.pick(["round-robin", "random", "least-loaded"] as const),
     minDelayMs,
     maxDelayMs: minDelayMs + draw.between(0, isSlow ? 20 : 2),
     maxPayloadBytes: draw.chance(0.15) ? 1_024 : 1024 * 1024,
+    maxPendingMessages: draw.chance(0.15) ? 60 : 65_536,
     prefillMs: draw.between(1, 60),
     decodeMs: draw.between(0.5, 12),
     transferGbps: draw.chance(0.5) ? 0 : draw.between(0.2, 4),
     blocks: isCramped ? draw.integer(24, 48) : 512,
     maxSequences: isCramped ? draw.integer(2, 4) : 64,
+    racks: kind === "disaggregated" && draw.chance(0.25) ? Math.min(2, prefill, decode) : 0,
+    hasSpareDiscovery: draw.chance(0.15),
   };
 }
 
@@ -69,11 +74,13 @@ function drawActors(draw: Draw, shape: ClusterShape): PlannedActor[] {
     workerType: PlannedActor["workerType"] = null,
   ) => {
     for (let number = 1; number <= count; number++) {
-      actors.push({ id: `${name}-${number}`, role, workerType, startsAtMs: draw.between(0, 400) });
+      const rack = shape.racks === 0 ? null : `r${(number % shape.racks) + 1}`;
+      const startsAtMs = draw.between(0, 400);
+      actors.push({ id: `${name}-${number}`, role, workerType, rack, startsAtMs });
     }
   };
   add(shape.frontends, "fe", "frontend");
-  add(1, "disco", "discovery");
+  add(shape.hasSpareDiscovery ? 2 : 1, "disco", "discovery");
   add(shape.prefillRouters, "pr", "prefill-router");
   add(shape.decodeRouters, "dr", "decode-router");
   add(1, "agg", "kv-event-aggregator");

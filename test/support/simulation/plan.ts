@@ -20,12 +20,18 @@ export interface ClusterShape {
   readonly minDelayMs: number;
   readonly maxDelayMs: number;
   readonly maxPayloadBytes: number;
+  /** Messages that wait for one member at most: few of them get lost when it stands still. */
+  readonly maxPendingMessages: number;
   readonly prefillMs: number;
   readonly decodeMs: number;
   readonly transferGbps: number;
   /** KV blocks of one worker: few ones make it evict, preempt and refuse. */
   readonly blocks: number;
   readonly maxSequences: number;
+  /** Racks that workers stand in by turns, and that KV stays inside of; 0: none. */
+  readonly racks: number;
+  /** A second Discovery that waits for its turn. */
+  readonly hasSpareDiscovery: boolean;
 }
 
 /** The output that a planned request asks for. */
@@ -53,7 +59,11 @@ export interface PlannedRequest {
 /** One thing that goes wrong. Times are after the start of the trouble. */
 export type PlannedFault = { readonly atMs: number } & (
   | { readonly kind: "kill" | "drain"; readonly id: string; readonly backAfterMs: number | null }
-  | { readonly kind: "pause" | "disconnect"; readonly id: string; readonly forMs: number }
+  | {
+      readonly kind: "pause" | "disconnect" | "engine-loss";
+      readonly id: string;
+      readonly forMs: number;
+    }
   | { readonly kind: "server-stop"; readonly forMs: number }
   | { readonly kind: "garbage"; readonly row: number; readonly bytes: Uint8Array }
 );
@@ -63,6 +73,7 @@ export interface PlannedActor {
   readonly id: string;
   readonly role: ActorRole;
   readonly workerType: "prefill" | "decode" | "aggregated" | null;
+  readonly rack: string | null;
   readonly startsAtMs: number;
 }
 

@@ -17,6 +17,7 @@ import {
 import { createWorker, type EngineFactory } from "@baton/worker";
 import { tokenizerFolder } from "./expected-output.ts";
 import type { PlannedActor, SimulationPlan } from "./plan.ts";
+import { SimEngine } from "./sim-engine.ts";
 import { SimMetrics } from "./sim-metrics.ts";
 import { SimMover, SimTransfers } from "./sim-mover.ts";
 import { frontendWithPort, type SimOrgans, type SimProcess } from "./sim-process.ts";
@@ -64,13 +65,14 @@ export class SimCluster {
     this.#plan = plan;
     this.#engine = engine;
     this.#random = new SeededRandom(`cluster-${plan.seed}`);
-    const { minDelayMs, maxDelayMs, maxPayloadBytes } = plan.shape;
+    const { maxDelayMs, maxPayloadBytes, maxPendingMessages, minDelayMs } = plan.shape;
     this.network = new MemoryNetwork({
       clock: this.clock,
       random: this.#random.fork("network"),
       minDelayMs,
       maxDelayMs,
       maxPayloadBytes,
+      maxPendingMessages,
     });
   }
 
@@ -102,6 +104,7 @@ export class SimCluster {
       organs,
       phase: "running",
       isConnected: true,
+      diedAtMs: null,
     };
     this.#generations.set(planned.id, actor.generation);
     this.#current.set(planned.id, process);
@@ -116,6 +119,7 @@ export class SimCluster {
     if (process === undefined) return;
     process.phase = "dead";
     process.organs.isDead = true;
+    process.diedAtMs = this.clock.nowMs();
     this.network.kill(actorId(id));
     process.clock.kill();
     process.organs.mover?.die();
@@ -140,6 +144,12 @@ export class SimCluster {
     if (process?.phase !== "paused") return;
     process.phase = "running";
     this.network.resume(actorId(id));
+  }
+
+  loseEngine(id: string, backAfterMs: number): void {
+    const process = this.#living(id);
+    // The child dies at once; its worker hears of it when it runs.
+    process?.clock.setTimer(0, () => process.organs.engine?.lose(backAfterMs));
   }
 
   disconnect(id: string): void {
@@ -241,7 +251,7 @@ export class SimCluster {
       engines: {
         mock: () =>
           Promise.resolve(async (config, deps) => {
-            const engine = await this.#engine(config, deps);
+            const engine = await SimEngine.create(this.#engine, config, deps);
             organs.engine = engine;
             return engine;
           }),
@@ -258,13 +268,15 @@ export class SimCluster {
     return { "router-mode": this.#plan.shape.routerMode };
   }
 
-  #workerFlags({ workerType }: PlannedActor): Readonly<Record<string, unknown>> {
+  #workerFlags({ rack, workerType }: PlannedActor): Readonly<Record<string, unknown>> {
     const { shape } = this.#plan;
     return {
       "worker-type": workerType,
       "model-name": simModel,
       model: tokenizerFolder,
       "decode-only": shape.isDecodeOnly,
+      ...(rack === null ? {} : { topology: [`rack=${rack}`] }),
+      ...(rack === null || workerType !== "prefill" ? {} : { "kv-transfer-domain": "rack" }),
       "handoff-lease-ms": simLeaseMs,
       "context-length": 600,
       blocks: shape.blocks,

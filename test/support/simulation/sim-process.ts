@@ -1,8 +1,8 @@
 import { createFrontendCore, frontendOptions, type RequestPort } from "@baton/frontend";
 import type { ActorRole } from "@baton/protocol";
 import type { ActorDefinition, ProcessClock, RunningActor } from "@baton/runtime";
-import type { Engine } from "@baton/worker";
 import type { PlannedActor } from "./plan.ts";
+import type { SimEngine } from "./sim-engine.ts";
 import type { SimMetrics } from "./sim-metrics.ts";
 import type { SimMover } from "./sim-mover.ts";
 
@@ -18,6 +18,7 @@ export interface SimProcess {
   /** `left`: it drained or stopped by itself. */
   phase: "running" | "paused" | "dead" | "left";
   isConnected: boolean;
+  diedAtMs: number | null;
 }
 
 /** What the simulator holds of the inside of a process. Filled when the actor makes it. */
@@ -25,7 +26,7 @@ export interface SimOrgans {
   /** Set when the process is killed: what it was waiting for comes to nothing. */
   isDead: boolean;
   port: RequestPort | null;
-  engine: Engine | null;
+  engine: SimEngine | null;
   mover: SimMover | null;
 }
 

@@ -41,6 +41,10 @@ const readyBoundMs = 12_000;
 const restBoundMs = 10_000;
 /** A client that has left is known to have left within this time. */
 const cancelBoundMs = 500;
+/** Where nothing but clients goes away, everything is let go at once. */
+const peacefulRestMs = 800;
+/** A killed worker is seen within this time. */
+const deathSeenMs = 1_000;
 const leaveBoundMs = 10_000;
 const maxViolations = 20;
 
@@ -63,7 +67,10 @@ export class Simulation {
     this.#options = options;
     this.#cluster = new SimCluster(plan, engine);
     this.#startMs = this.#cluster.clock.nowMs();
-    this.#watch = new BusWatch(this.#clients, (problem) => this.#report(problem));
+    const racks = plan.actors.flatMap(({ id, rack }) =>
+      rack === null ? [] : [[id, rack] as const],
+    );
+    this.#watch = new BusWatch(this.#clients, new Map(racks), (text) => this.#report(text));
     this.#cluster.network.observe((message) => this.#hear(message));
     this.#visitor = new Visitor(this.#cluster);
   }
@@ -143,7 +150,8 @@ export class Simulation {
       this.#report(`${client.requestId} has no end ${Math.round(ms)} ms after it came`);
     }
     await this.#untilNothingHeld("after the trouble");
-    checkHandoffs(this.#cluster, (problem) => this.#report(problem));
+    const mayExpire = this.#plan.temper === "network" || this.#plan.temper === "everything";
+    checkHandoffs(this.#cluster, mayExpire, (problem) => this.#report(problem));
   }
 
   /** With every actor there again, the cluster serves as if nothing had been. */
@@ -215,15 +223,30 @@ export class Simulation {
   }
 
   #checkClients(): void {
-    const isCalm = this.#plan.temper === "calm" || this.#plan.temper === "departures";
+    const isCalm = isPeaceful(this.#plan);
     for (const client of this.#clients.values()) {
       for (const problem of client.problems) this.#report(problem);
       const { end, endedAtMs, leftAtMs, requestId } = client;
       if (leftAtMs !== null && endedAtMs !== null && endedAtMs - leftAtMs > cancelBoundMs) {
         this.#report(`${requestId} ends ${endedAtMs - leftAtMs} ms after its client left`);
       }
+      if (this.#plan.temper === "deaths") this.#checkDeathSeen(client);
       if (isCalm && end?.kind === "failed" && !mayFailInCalm(this.#plan, end.error.code)) {
         this.#report(`${requestId} fails although nothing went wrong: ${describeEnd(end)}`);
+      }
+    }
+  }
+
+  /** A request whose worker is killed ends soon after, if its Frontend lives. */
+  #checkDeathSeen({ end, endedAtMs, frontend, requestId, submittedAtMs }: SimClient): void {
+    if (end?.kind !== "failed" || endedAtMs === null || frontend?.phase === "dead") return;
+    const boundMs = deathSeenMs + 4 * this.#plan.shape.maxDelayMs;
+    for (const { diedAtMs, id } of this.#cluster.processes) {
+      if (diedAtMs === null || diedAtMs < (submittedAtMs ?? 0) || diedAtMs > endedAtMs) continue;
+      const last = end.summary?.decodeWorker ?? end.summary?.prefillWorker ?? null;
+      if (last === id && endedAtMs - diedAtMs > boundMs) {
+        const afterMs = Math.round(endedAtMs - diedAtMs);
+        this.#report(`${requestId} ends ${afterMs} ms after ${id} was killed: ${describeEnd(end)}`);
       }
     }
   }
@@ -261,6 +284,9 @@ export class Simulation {
         cluster.disconnect(fault.id);
         clock.setTimer(fault.forMs, () => cluster.reconnect(fault.id));
         return;
+      case "engine-loss":
+        cluster.loseEngine(fault.id, fault.forMs);
+        return;
       case "server-stop":
         cluster.stopServer();
         clock.setTimer(fault.forMs, () => cluster.startServer());
@@ -283,7 +309,8 @@ export class Simulation {
   }
 
   async #untilNothingHeld(when: string): Promise<void> {
-    await this.#until(() => whatIsHeld(this.#cluster).length === 0, restBoundMs);
+    const boundMs = isPeaceful(this.#plan) ? peacefulRestMs : restBoundMs;
+    await this.#until(() => whatIsHeld(this.#cluster).length === 0, boundMs);
     for (const held of whatIsHeld(this.#cluster)) this.#report(`${when}: ${held}`);
   }
 
@@ -320,6 +347,11 @@ export class Simulation {
     this.#note(`VIOLATION ${problem}`);
     if (this.violations.length < maxViolations) this.violations.push(problem);
   }
+}
+
+/** Whether nothing but clients goes away. */
+function isPeaceful({ temper }: SimulationPlan): boolean {
+  return temper === "calm" || temper === "departures";
 }
 
 function count(into: Record<string, number>, key: string): void {
