@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { build, installPackages, requireNode, root, run } from "./setup.mjs";
 
 requireNode(20);
-installPackages();
+await installPackages();
 const bin = (name) => join(root, "node_modules", ".bin", name);
 const steps = [
   ["format and lint", bin("biome"), ["ci", "--colors=off", "."]],
@@ -19,6 +19,6 @@ const steps = [
 ];
 for (const [title, command, args, env = {}] of steps) {
   process.stderr.write(`— ${title}\n`);
-  if (command === null) build();
-  else run(command, args, { env: { ...process.env, ...env } });
+  if (command === null) await build();
+  else await run(command, args, { env: { ...process.env, ...env } });
 }

@@ -1,6 +1,7 @@
 // What a fresh clone needs before anything of ours can run. Plain JavaScript without dependencies: it runs before
 // `npm ci` has.
-import { spawnSync } from "node:child_process";
+import { spawn } from "node:child_process";
+import { once } from "node:events";
 import { existsSync, statSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -16,23 +17,33 @@ export function requireNode(major) {
   process.exit(1);
 }
 
-/** Runs a command in the checkout with its output on stderr; ends this process with its code if it fails. */
-export function run(command, args, options = {}) {
-  const result = spawnSync(command, args, { cwd: root, stdio: ["ignore", 2, 2], ...options });
-  if (result.error) process.stderr.write(`${command}: ${result.error.message}\n`);
-  if (result.status !== 0) process.exit(result.status ?? 1);
+/**
+ * Runs a command in the checkout with its output on stderr; ends this process with its code if it fails. A signal
+ * ends the command, and then this process.
+ */
+export async function run(command, args, options = {}) {
+  const child = spawn(command, args, { cwd: root, stdio: ["ignore", 2, 2], ...options });
+  const pass = (signal) => child.kill(signal);
+  process.on("SIGINT", pass).on("SIGTERM", pass);
+  const [code, signal] = await once(child, "exit").catch((error) => {
+    process.stderr.write(`${command}: ${error.message}\n`);
+    return [1, null];
+  });
+  process.off("SIGINT", pass).off("SIGTERM", pass);
+  if (signal !== null) process.kill(process.pid, signal);
+  if (code !== 0) process.exit(code ?? 1);
 }
 
 /** Installs the packages of the lock file, unless they stand already. */
-export function installPackages() {
+export async function installPackages() {
   const installed = join(root, "node_modules", ".package-lock.json");
   const lock = join(root, "package-lock.json");
   if (existsSync(installed) && statSync(installed).mtimeMs >= statSync(lock).mtimeMs) return;
   process.stderr.write("installing packages (npm ci) …\n");
-  run("npm", ["ci", "--no-audit", "--no-fund", "--loglevel=error"]);
+  await run("npm", ["ci", "--no-audit", "--no-fund", "--loglevel=error"]);
 }
 
 /** Compiles what has changed. */
-export function build() {
-  run(process.execPath, [join(root, "node_modules", "typescript", "bin", "tsc"), "-b"]);
+export async function build() {
+  await run(process.execPath, [join(root, "node_modules", "typescript", "bin", "tsc"), "-b"]);
 }

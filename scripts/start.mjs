@@ -5,7 +5,7 @@ import { pathToFileURL } from "node:url";
 import { build, installPackages, requireNode, root } from "./setup.mjs";
 
 requireNode(20);
-installPackages();
-build();
+await installPackages();
+await build();
 const cli = await import(pathToFileURL(join(root, "packages", "cli", "dist", "index.js")).href);
 await cli.main(["up", "--install-engine", ...process.argv.slice(2)]);

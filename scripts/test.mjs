@@ -6,8 +6,8 @@ import { join } from "node:path";
 import { build, installPackages, requireNode, root } from "./setup.mjs";
 
 requireNode(20);
-installPackages();
-build();
+await installPackages();
+await build();
 const folder = mkdtempSync(join(tmpdir(), "baton-test-"));
 const report = join(folder, "report.json");
 const vitest = join(root, "node_modules", "vitest", "vitest.mjs");
