@@ -61,13 +61,16 @@ function createProgram(io: CommandIo): Command {
   return program;
 }
 
+/** Exit code when the command line itself is what is wrong. */
+const badOptionsCode = 2;
+
 /** Says what went wrong and returns the exit code. */
 function report(error: unknown, io: CommandIo): number {
   // Commander has said it already, or it was --help.
-  if (error instanceof CommanderError) return error.exitCode;
+  if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : badOptionsCode;
   const { code, message } = ServingError.from(error);
   io.err(
     `baton: ${message}${code === "internal" || code === "config_invalid" ? "" : ` (${code})`}\n`,
   );
-  return code === "config_invalid" ? 2 : 1;
+  return code === "config_invalid" ? badOptionsCode : 1;
 }

@@ -1,0 +1,118 @@
+import { startNatsServer } from "@baton/runtime";
+import { afterAll, beforeAll, expect, it } from "vitest";
+import {
+  type ApiAnswer,
+  ApiStream,
+  type Cluster,
+  describeWith,
+  post,
+  startCluster,
+  textOf,
+  waitUntil,
+} from "../support/processes/index.ts";
+
+const maxPayload = 64 * 1_024;
+const backMs = 2_000;
+
+describeWith(["nats"], "a NATS server that is killed and comes back", () => {
+  let cluster: Cluster;
+
+  beforeAll(async () => {
+    cluster = await startCluster({
+      nats: await startNatsServer({ maxPayload }),
+      flags: { "mock-prefill-ms": 20, "mock-decode-ms": 20 },
+    });
+  });
+  afterAll(async () => {
+    await cluster?.stop();
+    await cluster?.nats.stop();
+  });
+
+  const ask = (prompt: string, maxTokens = 4): Promise<ApiAnswer> =>
+    post(cluster.api, "completions", { model: "mock", prompt, max_tokens: maxTokens });
+
+  it("does not mind a prompt that is larger than the server's max_payload", async () => {
+    const prompt = "All the way over the wire, in parts. ".repeat(4_000);
+
+    const answer = await ask(prompt);
+
+    expect(textOf(answer)).not.toBe("");
+    // Token ids are four bytes each.
+    expect(answer.body.usage.prompt_tokens * 4).toBeGreaterThan(maxPayload);
+    const again = await ask(prompt);
+    expect(textOf(again)).toBe(textOf(answer));
+    expect(again.body.usage.prompt_tokens_details.cached_tokens).toBeGreaterThan(0);
+  });
+
+  it("loses nobody, answers meanwhile, and serves within two seconds, under load", async () => {
+    const generations = await generationsOf(cluster);
+    const pids = [...cluster.admins.keys()].map((id) => cluster.process(id).pid);
+    // Load: eight clients that ask again and again, and four long streams.
+    let isOver = false;
+    const answers: ApiAnswer[] = [];
+    const clients = Array.from({ length: 8 }, async (_, index) => {
+      for (let round = 0; !isOver; round += 1) answers.push(await ask(`${index} ${round}`));
+    });
+    const streams = Array.from({ length: 4 }, (_, index) => {
+      const body = { model: "mock", prompt: `stream ${index}`, max_tokens: 250 };
+      return new ApiStream(cluster.api, "completions", body);
+    });
+    await Promise.all(streams.map((stream) => stream.begun()));
+
+    await cluster.nats.kill();
+    const meanwhile = await waitUntil("bus_unavailable", async () => {
+      const answer = await ask("meanwhile");
+      return answer.body.error?.code === "bus_unavailable" && answer;
+    });
+    await cluster.nats.restart();
+    const backAtMs = performance.now();
+    await waitUntil("an answer", async () => (await ask("back")).status === 200);
+    const servingAfterMs = performance.now() - backAtMs;
+    isOver = true;
+    await Promise.all(clients);
+    await Promise.all(streams.map((stream) => stream.over()));
+
+    expect(meanwhile.status).toBe(503);
+    expect(meanwhile.headers.get("retry-after")).toBe("1");
+    expect(servingAfterMs).toBeLessThan(backMs);
+    const refused = answers.filter(({ status }) => status !== 200);
+    const codes = new Set(refused.map(({ body }) => body.error.code));
+    for (const code of codes) expect(["bus_unavailable", "router_lost"]).toContain(code);
+    for (const stream of streams) {
+      expect(stream.isDone).toBe(stream.errors.length === 0);
+      expect(stream.errors.length).toBeLessThanOrEqual(1);
+    }
+    await cluster.untilServing("mock");
+    expect(await generationsOf(cluster)).toEqual(generations);
+    expect([...cluster.admins.keys()].map((id) => cluster.process(id).pid)).toEqual(pids);
+    const model = await cluster.modelStatus("mock");
+    expect(model?.sets.map(({ live, lost }) => [live, lost])).toEqual([
+      [1, 0],
+      [1, 0],
+    ]);
+    for (const code of ["worker_lost"]) {
+      expect(await cluster.metrics("baton_frontend_requests_total", { code })).toBe(0);
+    }
+    await cluster.untilIdle();
+  });
+
+  it("finishes streams that an outage of half a second interrupts", async () => {
+    const body = { model: "mock", prompt: "through it all", max_tokens: 120 };
+    const undisturbed = await ask("through it all", 120);
+    const stream = new ApiStream(cluster.api, "completions", body);
+    await stream.begun();
+
+    await cluster.nats.restart();
+    await stream.over();
+
+    expect(stream.errors).toEqual([]);
+    expect(stream.isDone).toBe(true);
+    expect(stream.text()).toBe(textOf(undisturbed));
+    await cluster.untilIdle();
+  });
+});
+
+async function generationsOf(cluster: Cluster): Promise<Readonly<Record<string, number>>> {
+  const { actors } = await cluster.status();
+  return Object.fromEntries(actors.map(({ id, generation }) => [id, generation]));
+}
