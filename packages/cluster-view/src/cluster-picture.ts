@@ -69,7 +69,7 @@ export class ClusterPicture {
     return this.#records.get(id);
   }
 
-  /** Replaces the catalog. */
+  /** Replaces the catalog. Only a complete one says by its silence that a worker is gone. */
   takeCatalog(catalog: Catalog, nowMs: number): void {
     const losses: Loss[] = [];
     const seen = new Set<WorkerRecord>();
@@ -77,7 +77,7 @@ export class ClusterPicture {
       if (worker.state !== "refused") seen.add(this.#list(worker, nowMs, losses));
     }
     for (const record of this.#records.values()) {
-      if (!seen.has(record)) this.#delist(record, losses);
+      if (catalog.complete && !seen.has(record)) this.#delist(record, losses);
     }
     this.#listed = listModels(catalog, this.#records);
     this.#views.clear();

@@ -192,6 +192,19 @@ describe("ClusterPicture", () => {
     expect(picture.worker(workerId("p1"))).toBeUndefined();
   });
 
+  it("takes nobody for gone whom an incomplete catalog does not list yet", () => {
+    const { lost, picture } = pictureWith();
+    const incomplete = { complete: false };
+    picture.takeCatalog(catalogWith(pair, incomplete), 0);
+    picture.takeCatalog(catalogWith([catalogWorker("d1")], incomplete), 1);
+
+    expect(lost).toEqual([]);
+    picture.takeCatalog(catalogWith(pair), 2);
+    expect(states(picture)).toEqual({ p1: "live", d1: "live" });
+    picture.takeCatalog(catalogWith([catalogWorker("d1")]), 3);
+    expect(lost).toEqual(["p1/1 lost delisted"]);
+  });
+
   it("keeps refused workers out, but shows them in the counts", () => {
     const { picture } = pictureWith();
     picture.takeCatalog(catalogWith([...pair, catalogWorker("d2", 1, "refused")]), 0);
