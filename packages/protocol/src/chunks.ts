@@ -83,11 +83,14 @@ export interface ChunkJoinerOptions {
   readonly staleMs: number;
 }
 
+/** Unfinished messages that are held at most, however small their parts are. */
+const maxUnfinished = 4_096;
+
 interface Unfinished {
   readonly count: number;
   readonly totalBytes: number;
-  readonly parts: (Uint8Array | null)[];
-  missing: number;
+  /** By index. What a header promises takes no room before it is here. */
+  readonly parts: Map<number, Uint8Array>;
   heldBytes: number;
   reply: string;
   lastAtMs: number;
@@ -131,16 +134,15 @@ export class ChunkJoiner {
   add(header: ChunkHeader, part: Uint8Array, reply: string, nowMs: number): JoinedPayload | null {
     const partial = this.#partials.get(header.id) ?? this.#begin(header, nowMs);
     if (partial === null) return null;
-    if (partial.parts[header.index] !== null) return null;
-    partial.parts[header.index] = part;
-    partial.missing -= 1;
+    if (header.index >= partial.count || partial.parts.has(header.index)) return null;
+    partial.parts.set(header.index, part);
     partial.heldBytes += part.length;
     partial.lastAtMs = nowMs;
     this.#heldBytes += part.length;
     if (reply !== "" && header.index === 0) partial.reply = reply;
     this.#partials.delete(header.id);
     this.#partials.set(header.id, partial);
-    if (partial.missing > 0) {
+    if (partial.parts.size < partial.count) {
       this.#keepBounds();
       return null;
     }
@@ -169,8 +171,7 @@ export class ChunkJoiner {
     const partial: Unfinished = {
       count: header.count,
       totalBytes: header.totalBytes,
-      parts: new Array<Uint8Array | null>(header.count).fill(null),
-      missing: header.count,
+      parts: new Map(),
       heldBytes: 0,
       reply: "",
       lastAtMs: nowMs,
@@ -186,8 +187,9 @@ export class ChunkJoiner {
     }
     const payload = new Uint8Array(partial.totalBytes);
     let at = 0;
-    for (const part of partial.parts) {
-      if (part === null) continue;
+    for (let index = 0; index < partial.count; index++) {
+      const part = partial.parts.get(index);
+      if (part === undefined) return null;
       payload.set(part, at);
       at += part.length;
     }
@@ -196,7 +198,8 @@ export class ChunkJoiner {
 
   #keepBounds(): void {
     for (const [id, partial] of this.#partials) {
-      if (this.#heldBytes <= this.#options.maxHeldBytes) return;
+      const isWithin = this.#heldBytes <= this.#options.maxHeldBytes;
+      if (isWithin && this.#partials.size <= maxUnfinished) return;
       this.#drop(id, partial);
     }
   }

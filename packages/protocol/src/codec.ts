@@ -1,4 +1,5 @@
 import { Decoder, Encoder } from "@msgpack/msgpack";
+import { checkShape } from "./check-shape.ts";
 
 /**
  * One encoder and one decoder for the process: making them costs more than most messages.
@@ -12,8 +13,12 @@ export function pack(value: unknown): Uint8Array {
   return encoder.encode(value);
 }
 
-/** Decodes one msgpack value. Binary fields are views into `bytes`. Throws on malformed input. */
+/**
+ * Decodes one msgpack value. Binary fields are views into `bytes`. Throws on malformed input, before memory is spent on
+ * it, and on more than 32 levels.
+ */
 export function unpack(bytes: Uint8Array): unknown {
+  checkShape(bytes);
   return decoder.decode(bytes);
 }
 

@@ -95,6 +95,30 @@ describe("ChunkJoiner", () => {
     expect([joiner.heldBytes, joiner.takeDropped()]).toEqual([0, 3]);
   });
 
+  it("makes no room for parts that a header only promises", () => {
+    const joiner = new ChunkJoiner({ ...limits, maxMessageBytes: 2 ** 26, maxHeldBytes: 2 ** 27 });
+    const before = process.memoryUsage().heapUsed;
+
+    for (let i = 0; i < 20; i++) {
+      const header = { id: `p-${i}`, index: 0, count: 2 ** 26, totalBytes: 2 ** 26, rest: "" };
+      expect(joiner.add(header, filled(1), "", 0)).toBeNull();
+    }
+
+    expect(process.memoryUsage().heapUsed - before).toBeLessThan(50_000_000);
+    expect(joiner.unfinished).toBe(20);
+  });
+
+  it("holds no more than so many messages, however small", () => {
+    const joiner = new ChunkJoiner(limits);
+
+    for (let i = 0; i < 5_000; i++) {
+      joiner.add({ id: `s-${i}`, index: 0, count: 2, totalBytes: 2, rest: "" }, filled(0), "", 0);
+    }
+
+    expect([joiner.unfinished, joiner.takeDropped()]).toEqual([4_096, 904]);
+    expect(joiner.has("s-0")).toBe(false);
+  });
+
   it("takes nothing of a message over its limit or of one whose parts do not add up", () => {
     const joiner = new ChunkJoiner(limits);
     const header = { id: "a", index: 0, count: 2, totalBytes: 10_001, rest: "" };
