@@ -39,6 +39,8 @@ export interface DeskDeps<Request extends DeskRequest> {
 const recentlyOver = { limit: 65_536, keepMs: 5_000 };
 /** A bounce comes within a round trip; this is for a bus that stands still for a moment. */
 const bounceTimeMs = 5_000;
+/** Heartbeats after the bus is back in which a worker that cannot be reached may be on its way back too: one lease. */
+const returnIntervals = 4.4;
 /** Reading the clock twice and counting costs a tenth of a choice among few workers. */
 const choicesPerSample = 16;
 
@@ -55,6 +57,8 @@ export class ModelDesk<Request extends DeskRequest> {
   readonly #sent = new SentCommands(bounceTimeMs);
   #areWorkersKnown = false;
   #choices = 0;
+  /** Until then nobody is called lost for not being back on the bus. */
+  #pardonUntilMs = 0;
 
   constructor(
     options: { readonly model: ModelName; readonly limits: DeskLimits },
@@ -175,9 +179,14 @@ export class ModelDesk<Request extends DeskRequest> {
     const nowMs = ctx.clock.nowMs();
     this.#over.add(requestId, nowMs);
     this.#end(requestId);
-    this.#candidates.refuse(workerId, nowMs + this.#limits.refusalMs);
+    const mayReturn = nowMs < this.#pardonUntilMs;
+    const refusalMs = mayReturn ? ctx.heartbeatMs : this.#limits.refusalMs;
+    this.#candidates.refuse(workerId, nowMs + refusalMs);
     metrics.undeliverable();
-    this.#notices.failed(command.head, new ServingError("worker_lost", { workerId }));
+    const error = mayReturn
+      ? new ServingError("bus_unavailable", { problem: `${workerId} is not back on the bus yet` })
+      : new ServingError("worker_lost", { workerId });
+    this.#notices.failed(command.head, error);
     this.pump();
   }
 
@@ -203,6 +212,14 @@ export class ModelDesk<Request extends DeskRequest> {
   /** Refuses a request that came too late. */
   refuse(request: Request, error: ServingError): void {
     this.#refuse(request, error);
+  }
+
+  /** The bus was gone and is back: refuses what waited. For one lease workers may still be on their way back. */
+  busIsBack(): void {
+    const { clock, heartbeatMs } = this.#deps.ctx;
+    this.#pardonUntilMs = clock.nowMs() + returnIntervals * heartbeatMs;
+    const problem = "the router lost the bus while the request waited";
+    this.refuseAll(new ServingError("bus_unavailable", { problem }));
   }
 
   /** Refuses everything that waits. */

@@ -212,10 +212,7 @@ export class Router<Request extends DeskRequest> {
    * might run for nobody. It was not dispatched, so its clients may try again.
    */
   #busIsBack(): void {
-    const problem = "the router lost the bus while the request waited";
-    for (const { host } of this.#models.values()) {
-      host.desk.refuseAll(new ServingError("bus_unavailable", { problem }));
-    }
+    for (const { host } of this.#models.values()) host.desk.busIsBack();
   }
 
   #sweepNow(): void {

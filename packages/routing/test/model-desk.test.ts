@@ -333,6 +333,25 @@ describe("a desk and the loss of workers", () => {
     expect(await heard()).toContain("booked r2 w-1");
   });
 
+  it("calls nobody lost within a lease of the bus's return, and tries again after a heartbeat", async () => {
+    const { cluster, desk, view, heard } = deskRig([]);
+    view.set(workerView("w-1"));
+    desk.workersChanged();
+    desk.busIsBack();
+
+    desk.take(routeRequest("r1"));
+    expect((await heard()).at(-1)).toBe("failed r1 bus_unavailable");
+    desk.take(routeRequest("r2"));
+    expect(await heard()).toEqual(["queued r2"]);
+    await cluster.clock.advanceBy(250);
+    desk.sweep();
+    expect((await heard()).at(-1)).toBe("failed r2 bus_unavailable");
+
+    await cluster.clock.advanceBy(850);
+    desk.take(routeRequest("r3"));
+    expect((await heard()).at(-1)).toBe("failed r3 worker_lost");
+  });
+
   it("ignores a bounce of a request that is over", async () => {
     const { desk, heard } = deskRig([workerView("w-1")]);
     desk.take(routeRequest("r1"));
