@@ -6,7 +6,7 @@ export interface TransferLimits {
   readonly totalMs: number;
   /** A puller closes a connection that carries nothing after this; a source after twice as long. */
   readonly idleMs: number;
-  /** Idle connections kept per peer. */
+  /** Idle connections kept per peer: as many as pulls come at once, or each of a burst pays for a connect. */
   readonly maxIdlePerPeer: number;
   /** Connections that a source takes; more are closed at once. */
   readonly maxServed: number;
@@ -17,6 +17,6 @@ export const defaultTransferLimits: TransferLimits = {
   quietMs: 10_000,
   totalMs: 120_000,
   idleMs: 30_000,
-  maxIdlePerPeer: 16,
+  maxIdlePerPeer: 128,
   maxServed: 1_024,
 };
