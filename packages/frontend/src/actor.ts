@@ -1,7 +1,7 @@
 import { get } from "node:http";
 import { type ClusterView, createClusterView } from "@baton/cluster-view";
 import { createBlockHasherFromModule } from "@baton/kv-router";
-import { type ActorState, frontendFacts } from "@baton/protocol";
+import { type ActorState, frontendFacts, type RouterRole } from "@baton/protocol";
 import {
   type ActorContext,
   type ActorDefinition,
@@ -27,6 +27,8 @@ import type { ServingRequest } from "./request/serving-request.ts";
 
 /** Bytes of a message beside the work: head, hashes of the prompt's blocks, ticket. */
 const messageOverheadBytes = 64 * 1024;
+/** Heartbeats within which every actor that lives is heard. */
+const heardWithin = 4;
 
 /** A Frontend without HTTP: what a simulator drives. */
 export interface FrontendCore extends ActorInstance, RequestPort {}
@@ -53,6 +55,7 @@ class FrontendRelay implements FrontendCore {
   readonly #textModels: TextModels;
   readonly #routers: PeerWatch;
   readonly #subscriptions: BusListener[] = [];
+  #startedAtMs = 0;
 
   constructor(context: ActorContext, config: FrontendConfig) {
     const { bus, clock, random, subjects, log } = context;
@@ -78,6 +81,7 @@ class FrontendRelay implements FrontendCore {
       table,
       metrics: this.metrics,
       prepare,
+      mayHaveRouter: (role) => this.#mayHaveRouter(role),
     });
     this.#routers = new PeerWatch(
       context,
@@ -102,6 +106,7 @@ class FrontendRelay implements FrontendCore {
     this.#view.onWorkerLost((worker, why) => this.#relay.workerLost(worker, why));
     this.#view.onLoad((report) => this.#relay.loadReported(report));
     this.#routers.start();
+    this.#startedAtMs = this.#context.clock.nowMs();
     this.#relay.start();
     await this.#view.start();
     this.#changed();
@@ -120,6 +125,15 @@ class FrontendRelay implements FrontendCore {
     this.#routers.stop();
     this.#view.stop();
     for (const subscription of this.#subscriptions.splice(0)) subscription.unsubscribe();
+  }
+
+  /** Every actor is heard within its first heartbeats; before that nothing is known. */
+  #mayHaveRouter(role: RouterRole): boolean {
+    const { clock, heartbeatMs } = this.#context;
+    return (
+      this.#routers.peers(role).length > 0 ||
+      clock.nowMs() - this.#startedAtMs < heardWithin * heartbeatMs
+    );
   }
 
   #changed(): void {

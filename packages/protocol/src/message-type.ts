@@ -86,6 +86,13 @@ export class FieldReader {
     return value;
   }
 
+  /** A whole number from 0 to 2^53 − 1: what counts, numbers or tells generations apart. */
+  count(index: number): number {
+    const value = this.#fields[index];
+    if (!isCount(value)) throw this.#wrong(index, "a whole number from 0");
+    return value;
+  }
+
   boolean(index: number): boolean {
     const value = this.#fields[index];
     if (typeof value !== "boolean") throw this.#wrong(index, "a boolean");
@@ -134,6 +141,11 @@ export class FieldReader {
   #wrong(index: number, wanted: string): ServingError {
     return malformed(this.#name, this.#layout[index] ?? String(index), `not ${wanted}`);
   }
+}
+
+/** Whether a value is a whole number from 0 to 2^53 − 1. */
+export function isCount(value: unknown): value is number {
+  return Number.isSafeInteger(value) && (value as number) >= 0;
 }
 
 /** The error of a message that does not have the shape that its version promises. */

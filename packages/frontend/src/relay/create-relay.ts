@@ -6,7 +6,7 @@ import type { PrepareRequest } from "../prepare/prepare-request.ts";
 import { TransitionLog, type TransitionLogOptions } from "../request/transition-log.ts";
 import { Cleanup } from "./cleanup.ts";
 import { FrameIntake } from "./frame-intake.ts";
-import { deliverFrame } from "./handlers.ts";
+import { deliverFrame, isExpectedFrame } from "./handlers.ts";
 import { onFramesLost } from "./losses.ts";
 import type { ModelDirectory } from "./model-directory.ts";
 import { OutputPump } from "./output-pump.ts";
@@ -21,6 +21,7 @@ export interface RelayParts {
   readonly table: RequestTable;
   readonly metrics: FrontendMetrics;
   readonly prepare: PrepareRequest;
+  readonly mayHaveRouter: RelayState["mayHaveRouter"];
 }
 
 /** Puts a relay together. */
@@ -30,7 +31,7 @@ export function createRelay(
   parts: RelayParts,
 ): Relay {
   const { bus, clock, log, subjects } = context;
-  const { metrics, view, directory, table, prepare } = parts;
+  const { metrics, view, directory, table, prepare, mayHaveRouter } = parts;
   const state: RelayState = {
     options,
     bus,
@@ -42,6 +43,7 @@ export function createRelay(
     metrics,
     table,
     prepare,
+    mayHaveRouter,
     pump: new OutputPump(clock, noteOutput),
     cleanup: new Cleanup({ bus, subjects, log, dropped: metrics.cleanupsDropped }),
     transitions: new TransitionLog(options, {
@@ -54,6 +56,7 @@ export function createRelay(
     frames: new FrameIntake(options.maxHeldFrames, {
       fetch: (workerId, from, to) =>
         fetchFrames(context, view, options.framesTimeoutMs, workerId, from, to),
+      isExpected: (frame) => isExpectedFrame(state, frame),
       deliver: (frame) => deliverFrame(state, frame),
       onFramesLost: (workerId, generation) => onFramesLost(state, workerId, generation),
       dropped: metrics.framesDropped,

@@ -7,11 +7,13 @@ import type { Counter } from "@baton/runtime";
 export interface FrameIntakeDeps {
   /** Asks a worker's ring for frames, both ends included. Rejects with a `ServingError`. */
   fetch(workerId: WorkerId, from: number, to: number): Promise<readonly TokenFrame[]>;
+  /** Whether a frame may be the first one heard of its worker's generation: a later one makes the others be dropped. */
+  isExpected(frame: TokenFrame): boolean;
   /** Takes each frame once, in order of its worker. */
   deliver(frame: TokenFrame): void;
   /** Frames of a worker are gone for good. */
   onFramesLost(workerId: WorkerId, generation: number): void;
-  /** Counts frames of a generation that is gone, and those that a new count left behind. */
+  /** Counts frames of a generation that is gone or unheard of, and those that a new count left behind. */
   readonly dropped: Counter;
 }
 
@@ -39,7 +41,9 @@ export class FrameIntake {
   }
 
   take(frame: TokenFrame): void {
-    const frames = this.#framesOf(frame.workerId, frame.generation);
+    const isKnown = this.#workers.get(frame.workerId)?.generation === frame.generation;
+    const isTaken = isKnown || this.#deps.isExpected(frame);
+    const frames = isTaken ? this.#framesOf(frame.workerId, frame.generation) : null;
     if (frames === null) {
       this.#deps.dropped.add();
       return;

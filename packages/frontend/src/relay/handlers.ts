@@ -102,6 +102,17 @@ function onTokens(state: RelayState, bytes: Uint8Array): void {
   else stray(state, "tokens");
 }
 
+/** Whether a worker of that generation is known, or has something to say to a request that waits for such a worker. */
+export function isExpectedFrame(state: RelayState, frame: TokenFrame): boolean {
+  const { workerId, generation } = frame;
+  if (state.view.worker(workerId)?.generation === generation) return true;
+  return frame.entries.some(({ stream }) => {
+    const leg = state.table.live.get(stream)?.legs.decode;
+    if (leg === undefined || !leg.asked) return false;
+    return leg.workerId === null || (leg.workerId === workerId && leg.generation === generation);
+  });
+}
+
 /** Gives each entry of a frame to its request. */
 export function deliverFrame(state: RelayState, frame: TokenFrame): void {
   for (const entry of frame.entries) {

@@ -1,5 +1,5 @@
 import type { ClusterView } from "@baton/cluster-view";
-import type { Subjects } from "@baton/protocol";
+import type { RouterRole, Subjects } from "@baton/protocol";
 import type { Bus, Clock } from "@baton/runtime";
 import type { Logger } from "pino";
 import type { FrontendMetrics } from "../metrics.ts";
@@ -46,4 +46,6 @@ export interface RelayState {
   readonly transitions: TransitionLog;
   readonly frames: FrameIntake;
   readonly prepare: PrepareRequest;
+  /** Whether a router of a role may live: none does only if its silence is known. */
+  readonly mayHaveRouter: (role: RouterRole) => boolean;
 }

@@ -179,9 +179,22 @@ export class Relay implements RequestPort {
       });
       request.mode = this.#servedModel(request).mode;
       const isRelay = request.mode === "disaggregated";
+      this.#requireRouters(request.model, isRelay);
       request.send({ type: isRelay ? "route.prefill" : "route.decode" });
     } catch (error) {
       request.send({ type: "failed", error: ServingError.from(error) });
+    }
+  }
+
+  /** Nobody pays for a prefill whose decode leg no router would take. */
+  #requireRouters(model: string, isRelay: boolean): void {
+    const { mayHaveRouter } = this.#state;
+    if (isRelay && !mayHaveRouter("prefill-router")) {
+      throw new ServingError("prefill_activating", { problem: "no PrefillRouter lives" });
+    }
+    if (!mayHaveRouter("decode-router")) {
+      const problem = `the model '${model}' is not ready: no DecodeRouter lives`;
+      throw new ServingError("not_ready", { problem, why: "activating" });
     }
   }
 

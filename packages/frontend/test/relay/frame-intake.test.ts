@@ -8,7 +8,7 @@ function frame(sequence: number, generation = 1): TokenFrame {
   return { workerId: w1, generation, frontendGeneration: 1, sequence, entries: [] };
 }
 
-function rig(maxHeld = 8) {
+function rig(maxHeld = 8, isExpected: (frame: TokenFrame) => boolean = () => true) {
   const delivered: string[] = [];
   const lost: number[] = [];
   const asked: [number, number][] = [];
@@ -22,6 +22,7 @@ function rig(maxHeld = 8) {
         refuse = reject;
       });
     },
+    isExpected,
     deliver: ({ generation, sequence }) => delivered.push(`${generation}.${sequence}`),
     onFramesLost: (_worker, generation) => lost.push(generation),
     dropped: { add: () => undefined },
@@ -116,6 +117,16 @@ describe("the frames of a worker", () => {
     intake.take(frame(1, 2));
 
     expect(delivered).toEqual(["1.0", "2.0", "2.1"]);
+  });
+
+  it("go on when something claims a later generation that nobody expects", () => {
+    const { delivered, intake } = rig(8, ({ generation }) => generation === 1);
+
+    intake.take(frame(0, 1));
+    intake.take(frame(0, 9));
+    intake.take(frame(1, 1));
+
+    expect(delivered).toEqual(["1.0", "1.1"]);
   });
 
   it("count from 0 again when the worker had taken this Frontend for lost", () => {

@@ -98,6 +98,18 @@ describe("messages that are not for a request", () => {
     expect(one.sink.text()).toBe("");
   });
 
+  it("are dropped when they claim a later life of their worker, and what it really says goes on", async () => {
+    const rig = new RelayRig();
+    const one = rig.submit();
+    await rig.toStreaming(one);
+
+    rig.frame("d1", [entryOf(one, "X", 1)], { generation: 9, sequence: 0 });
+    rig.frame("d1", [entryOf(one, "B", 1, endOf("stop"))], { sequence: 1 });
+    await rig.settle(10);
+
+    expect(one.sink.outcome()).toContain("completed");
+  });
+
   it("are dropped when their worker is not the one that has the request", async () => {
     const rig = new RelayRig();
     const one = rig.submit();

@@ -11,6 +11,20 @@ describe("a peer that is gone", () => {
     expect(rig.cleanups).toEqual([]);
   });
 
+  it("no router lives, as their silence shows: refused before anybody pays for a prefill", async () => {
+    const rig = new RelayRig();
+    rig.goneRouters.add("decode-router");
+    const one = rig.submit();
+    await rig.settle();
+    rig.goneRouters.add("prefill-router");
+    const other = rig.submit();
+    await rig.settle();
+
+    expect(one.sink.outcome()).toBe("failed preparing not_ready");
+    expect(other.sink.outcome()).toBe("failed preparing prefill_activating");
+    expect(rig.routedPrefills).toEqual([]);
+  });
+
   it("no decode router: not_ready, at once", async () => {
     const rig = new RelayRig([{ id: "a1", type: "aggregated" }], { routers: false });
     const one = rig.submit();

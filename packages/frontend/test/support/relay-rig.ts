@@ -103,6 +103,7 @@ export class RelayRig {
   /** `subject verb` of what the Frontend said about the ends of requests. */
   readonly cleanups: string[] = [];
   readonly extended: string[] = [];
+  readonly goneRouters = new Set<string>();
   readonly transitions: string[] = [];
   /** What a worker's ring holds, by sequence. */
   readonly ring = new Map<number, TokenFrame>();
@@ -126,6 +127,7 @@ export class RelayRig {
       table: this.table,
       metrics: createFrontendMetrics(noMetrics, () => this.table.live.size),
       prepare: (request) => this.prepare(request),
+      mayHaveRouter: (role) => !this.goneRouters.has(role),
     });
     this.#wire();
     this.#hearCleanups();

@@ -38,7 +38,7 @@ export const Queued: MessageType<Queued> = arrayMessage(
     ...readHead(fields),
     leg: fields.string<Leg>(at),
     routerId: fields.string<ActorId>(at + 1),
-    routerGeneration: fields.number(at + 2),
+    routerGeneration: fields.count(at + 2),
   }),
 );
 
@@ -85,9 +85,9 @@ export const Dispatched: MessageType<Dispatched> = arrayMessage(
     leg: fields.string<Leg>(at),
     routerId: fields.string<ActorId>(at + 1),
     workerId: fields.string<WorkerId>(at + 2),
-    generation: fields.number(at + 3),
-    dpRank: fields.number(at + 4),
-    overlapBlocks: fields.number(at + 5),
+    generation: fields.count(at + 3),
+    dpRank: fields.count(at + 4),
+    overlapBlocks: fields.count(at + 5),
     queuedMs: fields.number(at + 6),
   }),
 );
@@ -144,12 +144,12 @@ export const PrefillDone: MessageType<PrefillDone> = arrayMessage(
   (fields) => ({
     ...readHead(fields),
     workerId: fields.string<WorkerId>(at),
-    generation: fields.number(at + 1),
+    generation: fields.count(at + 1),
     handoff: fields.optional(at + 2, (reader, index) => reader.bytes(index)),
     firstTokens: readOutputTokens(fields.array(at + 3)),
     finishReasons: fields.array<FinishReason | null>(at + 4),
-    promptTokens: fields.number(at + 5),
-    cachedTokens: fields.number(at + 6),
+    promptTokens: fields.count(at + 5),
+    cachedTokens: fields.count(at + 6),
     promptLogprobs: fields.optional(at + 7, (reader, index) =>
       reader.array(index).map(readLogprobs),
     ),

@@ -70,9 +70,9 @@ export const KvEvents: MessageType<KvEvents> = arrayMessage(
   (batch) => [batch.workerId, batch.generation, batch.dpRank, batch.sequence, batch.events],
   (fields) => ({
     workerId: fields.string<WorkerId>(0),
-    generation: fields.number(1),
-    dpRank: fields.number(2),
-    sequence: fields.number(3),
+    generation: fields.count(1),
+    dpRank: fields.count(2),
+    sequence: fields.count(3),
     events: fields.bytes(4),
   }),
 );
@@ -90,7 +90,7 @@ export const GetKvEvents: MessageType<GetKvEvents> = arrayMessage(
   ["dpRank", "from"],
   (ask) => [ask.dpRank, ask.from],
   (fields) => ({
-    dpRank: fields.number(0),
+    dpRank: fields.count(0),
     from: fields.optional(1, (reader, index) => reader.number(index)),
   }),
 );
@@ -122,8 +122,8 @@ export const KvHistory: MessageType<KvHistory> = arrayMessage(
   ],
   (fields) => ({
     workerId: fields.string<WorkerId>(0),
-    generation: fields.number(1),
-    dpRank: fields.number(2),
+    generation: fields.count(1),
+    dpRank: fields.count(2),
     lastSequence: fields.number(3),
     kind: fields.string<"batches" | "dump">(4),
     bodies: fields.array<Uint8Array>(5),

@@ -40,13 +40,13 @@ export const KvFeed: MessageType<KvFeed> = arrayMessage(
     entry.events,
   ],
   (fields) => ({
-    epoch: fields.number(0),
-    feedSequence: fields.number(1),
+    epoch: fields.count(0),
+    feedSequence: fields.count(1),
     kind: fields.string<KvFeedKind>(2),
     workerId: fields.string<WorkerId>(3),
-    generation: fields.number(4),
-    dpRank: fields.number(5),
-    sequence: fields.number(6),
+    generation: fields.count(4),
+    dpRank: fields.count(5),
+    sequence: fields.count(6),
     events: fields.bytes(7),
   }),
 );
@@ -66,8 +66,8 @@ export const KvSnapshot: MessageType<KvSnapshot> = arrayMessage(
   ["epoch", "feedSequence", "dumps"],
   (snapshot) => [snapshot.epoch, snapshot.feedSequence, snapshot.dumps],
   (fields) => ({
-    epoch: fields.number(0),
-    feedSequence: fields.number(1),
+    epoch: fields.count(0),
+    feedSequence: fields.count(1),
     dumps: fields.array<Uint8Array>(2),
   }),
 );

@@ -27,7 +27,7 @@ export interface LoadReport {
   readonly liveBookings: readonly BookingId[] | null;
 }
 
-const numberAt = (reader: FieldReader, index: number): number => reader.number(index);
+const countAt = (reader: FieldReader, index: number): number => reader.count(index);
 
 // v1: [workerId, generation, sequence, accepting, runningSequences, waitingSequences, activeBlocks, cachedBlocks,
 //      totalBlocks, waitingPrefillTokens, handoffsHeld, endedBookings, liveBookings]
@@ -66,16 +66,16 @@ export const LoadReport: MessageType<LoadReport> = arrayMessage(
   ],
   (fields) => ({
     workerId: fields.string<WorkerId>(0),
-    generation: fields.number(1),
-    sequence: fields.number(2),
+    generation: fields.count(1),
+    sequence: fields.count(2),
     accepting: fields.boolean(3),
-    runningSequences: fields.optional(4, numberAt),
-    waitingSequences: fields.optional(5, numberAt),
-    activeBlocks: fields.optional(6, numberAt),
-    cachedBlocks: fields.optional(7, numberAt),
-    totalBlocks: fields.optional(8, numberAt),
-    waitingPrefillTokens: fields.optional(9, numberAt),
-    handoffsHeld: fields.number(10),
+    runningSequences: fields.optional(4, countAt),
+    waitingSequences: fields.optional(5, countAt),
+    activeBlocks: fields.optional(6, countAt),
+    cachedBlocks: fields.optional(7, countAt),
+    totalBlocks: fields.optional(8, countAt),
+    waitingPrefillTokens: fields.optional(9, countAt),
+    handoffsHeld: fields.count(10),
     endedBookings: fields.strings<BookingId>(11),
     liveBookings: fields.optional(12, (reader, index) => reader.strings<BookingId>(index)),
   }),

@@ -34,7 +34,7 @@ export function readHead(fields: FieldReader): RequestHead {
   return {
     requestId: fields.string<RequestId>(0),
     frontendId: fields.string<ActorId>(1),
-    frontendGeneration: fields.number(2),
-    stream: fields.number(3),
+    frontendGeneration: fields.count(2),
+    stream: fields.count(3),
   };
 }

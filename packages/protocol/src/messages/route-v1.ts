@@ -88,7 +88,7 @@ function readRoute(fields: FieldReader): RouteRequest {
   return {
     ...readHead(fields),
     timeoutMs: fields.number(at),
-    promptTokens: fields.number(at + 1),
+    promptTokens: fields.count(at + 1),
     blockHashes: fields.bytes(at + 2),
     sequenceHashes: fields.bytes(at + 3),
     rules: fields.optional(at + 4, (reader, index) => reader.map<RoutingRules>(index)),

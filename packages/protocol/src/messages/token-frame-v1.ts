@@ -1,6 +1,6 @@
 import { fromWireError, type ServingError, toWireError, type WireError } from "../errors.ts";
 import type { WorkerId } from "../ids.ts";
-import { arrayMessage, type MessageType, malformed } from "../message-type.ts";
+import { arrayMessage, isCount, type MessageType, malformed } from "../message-type.ts";
 import type { FinishReason } from "./frontend-facts-v1.ts";
 import { readLogprobs, type TokenLogprobs, writeLogprobs } from "./output-token.ts";
 
@@ -63,9 +63,9 @@ export const TokenFrame: MessageType<TokenFrame> = arrayMessage(
   ],
   (fields) => ({
     workerId: fields.string<WorkerId>(0),
-    generation: fields.number(1),
-    frontendGeneration: fields.number(2),
-    sequence: fields.number(3),
+    generation: fields.count(1),
+    frontendGeneration: fields.count(2),
+    sequence: fields.count(3),
     entries: fields.array<WireEntry>(4).map(readEntry),
   }),
 );
@@ -98,9 +98,10 @@ function writeEnd(end: StreamEnd): unknown {
 }
 
 function readEntry(wire: WireEntry): FrameEntry {
-  if (typeof wire[0] !== "number" || typeof wire[2] !== "number" || !Array.isArray(wire[3])) {
+  if (!Array.isArray(wire) || ![wire[0], wire[1], wire[2]].every(isCount)) {
     throw malformed("token-frame", "entries");
   }
+  if (!Array.isArray(wire[3]) || !wire[3].every(isCount)) throw malformed("token-frame", "tokens");
   const logprobs = wire[4];
   return {
     stream: wire[0],
@@ -139,9 +140,9 @@ export const GetFrames: MessageType<GetFrames> = arrayMessage(
   (ask) => [ask.frontendId, ask.frontendGeneration, ask.from, ask.to],
   (fields) => ({
     frontendId: fields.string(0),
-    frontendGeneration: fields.number(1),
-    from: fields.number(2),
-    to: fields.number(3),
+    frontendGeneration: fields.count(1),
+    from: fields.count(2),
+    to: fields.count(3),
   }),
 );
 

@@ -94,8 +94,8 @@ function writeCommand(command: WorkerCommand): readonly unknown[] {
 function readCommand(fields: FieldReader): WorkerCommand {
   return {
     ...readHead(fields),
-    generation: fields.number(at),
-    dpRank: fields.number(at + 1),
+    generation: fields.count(at),
+    dpRank: fields.count(at + 1),
     blockHashes: fields.bytes(at + 2),
     sequenceHashes: fields.bytes(at + 3),
     work: fields.bytes(at + 4),
