@@ -4,7 +4,27 @@ export default defineConfig({
   resolve: { conditions: ["@baton/source"] },
   ssr: { resolve: { conditions: ["@baton/source"] } },
   test: {
-    include: ["packages/*/test/**/*.test.ts", "test/**/*.test.ts"],
-    benchmark: { include: ["packages/*/bench/**/*.bench.ts"] },
+    projects: [
+      {
+        extends: true,
+        test: {
+          name: "units",
+          include: ["packages/*/test/**/*.test.ts", "test/**/*.test.ts"],
+          exclude: ["test/e2e/**", "**/node_modules/**"],
+          benchmark: { include: ["packages/*/bench/**/*.bench.ts"] },
+        },
+      },
+      {
+        // Whole clusters of processes, with bounds in time: one after the other, when nothing else runs.
+        extends: true,
+        test: {
+          name: "e2e",
+          include: ["test/e2e/**/*.test.ts"],
+          benchmark: { include: [] },
+          maxWorkers: 1,
+          sequence: { groupOrder: 1 },
+        },
+      },
+    ],
   },
 });
