@@ -46,6 +46,8 @@ const defaultProbeIntervals = 2.2;
 const defaultSweepMs = 50;
 /** A look that is this many times too late shows that we stood still ourselves, so silence proves nothing. */
 const stalledSweeps = 6;
+/** A server that takes longer than this to answer stood still, and so may all that passes through it. */
+const stalledBusMs = 300;
 /** How long a lost peer is remembered, so that an older generation of it is not taken for a new one. */
 const forgetAfterMs = 120_000;
 
@@ -60,7 +62,8 @@ interface Watched {
 
 /**
  * Knows which actors of some roles live. One timer for all of them. While the watcher's own bus is gone, within one
- * lease after, and after it stood still itself, nobody is declared lost for silence.
+ * lease after, and after it stood still itself, nobody is declared lost for silence. Nor while the bus does not answer:
+ * a server that hangs keeps its connections, and silences everybody at once.
  */
 export class PeerWatch {
   readonly #context: Pick<ActorContext, "bus" | "clock" | "subjects" | "log">;
@@ -75,6 +78,9 @@ export class PeerWatch {
   #lastSweepAtMs = 0;
   /** Silence counts from here at the earliest. */
   #hearingSinceMs = 0;
+  /** When the bus was last asked something that it has answered. */
+  #busAskedAtMs = Number.NEGATIVE_INFINITY;
+  #isAskingBus = false;
 
   constructor(
     context: Pick<ActorContext, "bus" | "clock" | "subjects" | "log">,
@@ -99,7 +105,9 @@ export class PeerWatch {
     }
     this.#subscriptions.push(
       bus.onState((state) => {
-        if (state === "connected") this.#hearingSinceMs = clock.nowMs();
+        if (state !== "connected") return;
+        this.#hearingSinceMs = clock.nowMs();
+        this.#isAskingBus = false;
       }),
     );
     this.#hearingSinceMs = clock.nowMs();
@@ -200,9 +208,29 @@ export class PeerWatch {
     const leaseMs = this.#leaseIntervals * intervalMs;
     if (nowMs - this.#hearingSinceMs < leaseMs) return;
     const silentMs = nowMs - watched.heardAtMs;
-    if (silentMs >= leaseMs) this.#lose(watched, "silent");
-    else if (silentMs >= this.#probeIntervals * intervalMs && !watched.isProbing) {
+    const probeMs = this.#probeIntervals * intervalMs;
+    if (silentMs < probeMs) return;
+    const hasBusAnswered = this.#busAskedAtMs >= watched.heardAtMs + probeMs;
+    if (!hasBusAnswered && !this.#isAskingBus) {
+      this.#askBus(nowMs).catch(() => undefined); // the next look asks again
+    }
+    if (silentMs >= leaseMs) {
+      if (hasBusAnswered) this.#lose(watched, "silent");
+    } else if (!watched.isProbing) {
       this.#probe(watched, leaseMs).catch(() => undefined); // the outcome is in the record
+    }
+  }
+
+  async #askBus(askedAtMs: number): Promise<void> {
+    const { bus, clock } = this.#context;
+    this.#isAskingBus = true;
+    try {
+      await bus.flush();
+      this.#busAskedAtMs = Math.max(this.#busAskedAtMs, askedAtMs);
+      const nowMs = clock.nowMs();
+      if (nowMs - askedAtMs > stalledBusMs) this.#hearingSinceMs = nowMs;
+    } finally {
+      this.#isAskingBus = false;
     }
   }
 

@@ -22,7 +22,7 @@ const worker: ActorDefinition<null> = {
   }),
 };
 
-function world() {
+function world(flush: () => Promise<void> = () => Promise.resolve()) {
   const clock = new VirtualClock();
   const random = new SeededRandom(3);
   const network = new MemoryNetwork({ clock, random, minDelayMs: 0.1, maxDelayMs: 1 });
@@ -39,8 +39,15 @@ function world() {
     log,
     metrics: noMetrics,
   });
+  const answering = new Proxy(bus, {
+    get: (target, name) => {
+      if (name === "flush") return flush;
+      const member: unknown = Reflect.get(target, name, target);
+      return typeof member === "function" ? member.bind(target) : member;
+    },
+  });
   const watch = new PeerWatch(
-    { bus, clock: watcherProcess, subjects, log },
+    { bus: answering, clock: watcherProcess, subjects, log },
     { roles: ["worker"] },
     {
       onAlive: ({ heartbeat }) => told.push(`${heartbeat.id} ${heartbeat.state}`),
@@ -164,6 +171,29 @@ describe("PeerWatch", () => {
     expect(told).toEqual(["w-2 lost silent"]);
     expect(ms).toBeGreaterThanOrEqual(1_100);
     expect(ms).toBeLessThan(1_250);
+  });
+
+  it("blames nobody for a time in which the bus does not answer, nor within one lease after", async () => {
+    let answer: () => void = () => undefined;
+    const { clock, network, told, start } = world(
+      () => new Promise((resolve) => (answer = resolve)),
+    );
+    start("w-1");
+    start("w-2");
+    await clock.advanceBy(2_000);
+    told.length = 0;
+
+    network.pause(actorId("w-1"));
+    network.pause(actorId("w-2"));
+    await clock.advanceBy(5_000);
+    expect(told).toEqual([]);
+    answer();
+    network.resume(actorId("w-2"));
+    await clock.advanceBy(1_000);
+    expect(told).toEqual([]);
+    await clock.advanceBy(500);
+
+    expect(told).toEqual(["w-1 lost silent"]);
   });
 
   it("blames nobody for a time in which it stood still itself", async () => {
