@@ -1,7 +1,5 @@
 export {
   type ApiAnswer,
-  type ApiBody,
-  type ApiError,
   ApiStream,
   post,
   textOf,
