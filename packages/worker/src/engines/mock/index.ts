@@ -20,7 +20,11 @@ export function createMockEngine(config: WorkerConfig, deps: EngineDeps): Engine
       blockSize: config.blockSize,
       maxNumSeqs: config.maxNumSeqs ?? defaultMaxNumSeqs,
       maxBatchedTokens: config.maxBatchedTokens,
-      contextLength: config.contextLength ?? defaultContextLength,
+      // A sequence that outgrows all blocks would end before what its client was promised.
+      contextLength: Math.min(
+        config.contextLength ?? defaultContextLength,
+        config.blocks * config.blockSize,
+      ),
       transferGbps: config.transferGbps,
       timing: timingOf(config),
       voice: {

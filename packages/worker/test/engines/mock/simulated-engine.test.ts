@@ -199,4 +199,10 @@ describe("the mock engine", () => {
 
     expect(heard.failed.get(job.requestId)?.code).toBe(code);
   });
+
+  it("promises no longer context than its blocks hold", async () => {
+    const { card } = await start({ blocks: 24, "block-size": 16, "context-length": 600 });
+
+    expect(card.contextLength).toBe(384);
+  });
 });
