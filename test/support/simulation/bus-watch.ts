@@ -4,6 +4,7 @@ import {
   Decode,
   Generate,
   Prefill,
+  Queued,
   RequestTransitions,
   RouteDecode,
   RoutePrefill,
@@ -16,10 +17,20 @@ import { noiseByte } from "./plan.ts";
 import type { SimClient } from "./sim-client.ts";
 
 interface Legs {
+  /** The router that holds it in its queue. */
+  queuedAt: string | null;
   prefillRack: string | null;
   prefills: number;
   decodes: number;
   ends: number;
+}
+
+/** What a watch knows of its run. */
+export interface WatchOptions {
+  /** Racks of workers that stand in one, by id. */
+  readonly racks: ReadonlyMap<string, string>;
+  /** How long after a request's end something of it may still be sent, in ms. */
+  readonly dropBoundMs: number;
 }
 
 const joinedBytes = 16 * 1024 * 1024;
@@ -43,16 +54,15 @@ export class BusWatch {
   /** Who has which stream of a Frontend's life. */
   readonly #streams = new Map<string, SimClient>();
 
-  /** Racks of workers that stand in one, by id. */
-  readonly #racks: ReadonlyMap<string, string>;
+  readonly #options: WatchOptions;
 
   constructor(
     clients: ReadonlyMap<string, SimClient>,
-    racks: ReadonlyMap<string, string>,
+    options: WatchOptions,
     report: (problem: string) => void,
   ) {
     this.#clients = clients;
-    this.#racks = racks;
+    this.#options = options;
     this.#report = report;
     this.picture = new KvPicture(report);
   }
@@ -60,6 +70,11 @@ export class BusWatch {
   /** Over every message: time, sender, subject, reply, receivers and payload, in order. */
   get digest(): string {
     return this.#digest.copy().digest("hex");
+  }
+
+  /** The router in whose queue a request is or ended; null if it has none, or was dispatched. */
+  queuedAt(requestId: string): string | null {
+    return this.#legs.get(requestId)?.queuedAt ?? null;
   }
 
   hear(message: ObservedMessage): void {
@@ -75,8 +90,14 @@ export class BusWatch {
     this.#read(name, whole, message);
   }
 
-  #read(name: string, payload: Uint8Array, { atMs, from, receivers, subject }: ObservedMessage) {
+  #read(name: string, payload: Uint8Array, message: ObservedMessage): void {
+    const { atMs, from } = message;
     switch (name) {
+      case "queued": {
+        const { requestId, routerId } = Queued.decode(payload);
+        this.#legsOf(requestId).queuedAt = routerId;
+        return;
+      }
       case "route-prefill":
         this.#onRoute(RoutePrefill.decode(payload), atMs, from);
         return;
@@ -84,16 +105,16 @@ export class BusWatch {
         this.#onRoute(RouteDecode.decode(payload), atMs, from);
         return;
       case "prefill":
-        this.#onDispatch("prefill", Prefill.decode(payload).requestId, subject, receivers);
+        this.#onDispatch("prefill", Prefill.decode(payload).requestId, message);
         return;
       case "decode":
-        this.#onDispatch("decode", Decode.decode(payload).requestId, subject, receivers);
+        this.#onDispatch("decode", Decode.decode(payload).requestId, message);
         return;
       case "generate":
-        this.#onDispatch("decode", Generate.decode(payload).requestId, subject, receivers);
+        this.#onDispatch("decode", Generate.decode(payload).requestId, message);
         return;
       case "token-frame":
-        this.#onFrame(TokenFrame.decode(payload), subject);
+        this.#onFrame(TokenFrame.decode(payload), message);
         return;
       case "request-transitions":
         this.#onTransitions(RequestTransitions.decode(payload));
@@ -125,11 +146,12 @@ export class BusWatch {
   #onDispatch(
     leg: "prefill" | "decode",
     requestId: string,
-    subject: string,
-    receivers: number,
+    { atMs, receivers, subject }: ObservedMessage,
   ): void {
     const legs = this.#legsOf(requestId);
-    const rack = this.#racks.get(subject.slice(subject.lastIndexOf(".") + 1)) ?? null;
+    legs.queuedAt = null;
+    this.#checkNotOver(requestId, atMs, `${leg} is dispatched`);
+    const rack = this.#options.racks.get(subject.slice(subject.lastIndexOf(".") + 1)) ?? null;
     if (leg === "prefill") {
       legs.prefills += 1;
       legs.prefillRack = rack;
@@ -146,7 +168,7 @@ export class BusWatch {
   }
 
   /** Every token on the bus must be of the text of the request whose stream it is on. */
-  #onFrame(frame: TokenFrame, subject: string): void {
+  #onFrame(frame: TokenFrame, { atMs, subject }: ObservedMessage): void {
     const frontendId = subject.slice(subject.lastIndexOf(".") + 1);
     for (const { stream, choice, offset, tokens } of frame.entries) {
       const client = this.#streams.get(`${frontendId}/${frame.frontendGeneration}/${stream}`);
@@ -154,6 +176,7 @@ export class BusWatch {
         this.#report(`${frame.workerId} sends tokens on stream ${stream}, which is nobody's`);
         continue;
       }
+      this.#checkNotOver(client.requestId, atMs, `${frame.workerId} sends tokens`);
       const text = String.fromCharCode(...tokens);
       const wanted = client.expected.generated[choice]?.slice(offset, offset + tokens.length);
       if (text !== wanted) {
@@ -162,6 +185,13 @@ export class BusWatch {
         );
       }
     }
+  }
+
+  /** Where nothing but clients goes away, routers and workers drop at once what has ended. */
+  #checkNotOver(requestId: string, atMs: number, what: string): void {
+    const endedAtMs = this.#clients.get(requestId)?.endedAtMs ?? null;
+    if (endedAtMs === null || atMs - endedAtMs <= this.#options.dropBoundMs) return;
+    this.#report(`${requestId}: ${what} ${Math.round(atMs - endedAtMs)} ms after its end`);
   }
 
   #onTransitions({ transitions }: RequestTransitions): void {
@@ -176,7 +206,7 @@ export class BusWatch {
   #legsOf(requestId: string): Legs {
     const known = this.#legs.get(requestId);
     if (known !== undefined) return known;
-    const legs: Legs = { prefillRack: null, prefills: 0, decodes: 0, ends: 0 };
+    const legs: Legs = { queuedAt: null, prefillRack: null, prefills: 0, decodes: 0, ends: 0 };
     this.#legs.set(requestId, legs);
     return legs;
   }

@@ -87,6 +87,7 @@ export function kvDifferences(
   for (const { actor, id, organs, role } of cluster.living()) {
     if (role !== "worker" || organs.engine === null) continue;
     const { generation } = actor.heartbeat();
+    if (watch.picture.isGone(id, generation)) continue;
     const held = hashesAfter(organs.engine.dumpKv(0));
     const seen = watch.picture.held(id, 0, generation);
     if (seen !== null && !isSame(seen, held)) {

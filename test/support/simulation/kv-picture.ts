@@ -53,6 +53,11 @@ export class KvPicture {
     return rank?.generation === generation && rank.isWhole ? rank.hashes : null;
   }
 
+  /** Whether a generation was declared gone: nothing of it comes any more, should it turn out to live. */
+  isGone(workerId: string, generation: number): boolean {
+    return generation <= (this.#gone.get(workerId) ?? 0);
+  }
+
   /** The workers that it knows something of. */
   known(): { readonly workerId: string; readonly generation: number }[] {
     return [...this.#ranks].map(([key, { generation }]) => ({

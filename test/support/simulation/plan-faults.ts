@@ -69,9 +69,13 @@ function drawTarget(draw: Draw, actors: readonly PlannedActor[]): string {
   return draw.pick(actors.filter(({ role }) => (role === "worker") === isWorker)).id;
 }
 
-/** Blinks, and absences that are longer than a lease. */
+/** Blinks, absences that are longer than a lease, and some after which a worker is given up for good. */
 function drawLength(draw: Draw): number {
-  return draw.chance(0.5) ? draw.between(1, 400) : draw.between(400, 3_000);
+  return draw.weighted([
+    [() => draw.between(1, 400), 5],
+    [() => draw.between(400, 1_800), 3],
+    [() => draw.between(1_800, 5_000), 2],
+  ])();
 }
 
 /** Bytes that no message begins with: the unused code, then noise. */

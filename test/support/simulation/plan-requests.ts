@@ -42,14 +42,22 @@ function drawPrompt(
 }
 
 function drawOutput(draw: Draw): PlannedOutput {
-  const isShort = draw.chance(0.15);
   return {
-    maxTokens: isShort ? 1 : draw.integer(2, 48),
+    maxTokens: drawLength(draw),
     n: draw.chance(0.15) ? 2 : 1,
     stop: draw.chance(0.15) ? [draw.pick(["-0", "-1", "-0 "])] : [],
     temperature: draw.chance(0.25) ? 0.7 : 0,
     samplingSeed: draw.integer(0, 1_000_000),
   };
+}
+
+/** Some end with prefill, most soon, and a few run for seconds. */
+function drawLength(draw: Draw): number {
+  return draw.weighted([
+    [() => 1, 3],
+    [() => draw.integer(2, 48), 15],
+    [() => draw.integer(100, 300), 2],
+  ])();
 }
 
 /** Some leave at once, most while something runs, a few after the end. */

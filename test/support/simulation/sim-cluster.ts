@@ -30,6 +30,7 @@ export const simLeaseMs = 4_000;
 export const requestBoundMs = 20_000;
 
 const log = silentLogger();
+const aggregatorFlags = { "recovery-timeout-ms": 500, "lost-hold-ms": 800 };
 const deadlineFlags = {
   "preparing-ms": 2_000,
   "prefill-queued-ms": 2_500,
@@ -214,7 +215,7 @@ export class SimCluster {
       case "decode-router":
         return this.#run(decodeRouter, planned, parts, this.#routerFlags());
       case "kv-event-aggregator":
-        return this.#run(kvEventAggregator, planned, parts, { "recovery-timeout-ms": 500 });
+        return this.#run(kvEventAggregator, planned, parts, aggregatorFlags);
       case "worker":
         return this.#run(this.#worker(parts), planned, parts, this.#workerFlags(planned));
     }

@@ -1,3 +1,4 @@
+import { subjectTable } from "@baton/protocol";
 import type { ObservedMessage } from "@baton/runtime";
 import type { EngineFactory } from "@baton/worker";
 import { BusWatch } from "./bus-watch.ts";
@@ -70,7 +71,8 @@ export class Simulation {
     const racks = plan.actors.flatMap(({ id, rack }) =>
       rack === null ? [] : [[id, rack] as const],
     );
-    this.#watch = new BusWatch(this.#clients, new Map(racks), (text) => this.#report(text));
+    const bounds = { racks: new Map(racks), dropBoundMs: dropBoundMs(plan) };
+    this.#watch = new BusWatch(this.#clients, bounds, (text) => this.#report(text));
     this.#cluster.network.observe((message) => this.#hear(message));
     this.#visitor = new Visitor(this.#cluster);
   }
@@ -197,14 +199,15 @@ export class Simulation {
 
   /** What cannot be decoded raises a counter wherever it is heard. */
   async #babble(): Promise<void> {
-    const before = this.#malformed();
-    const heardBefore = this.#noiseHeard;
-    this.#visitor.sayEverywhere(Uint8Array.of(noiseByte, 1, 2, 3));
-    await this.#cluster.clock.advanceBy(600);
-    const counted = this.#malformed() - before;
-    const heard = this.#noiseHeard - heardBefore;
-    if (counted < heard) {
-      this.#report(`${heard} messages could not be decoded, and ${counted} were counted`);
+    for (const [row, { pattern }] of subjectTable.entries()) {
+      const before = this.#malformed();
+      const heardBefore = this.#noiseHeard;
+      this.#visitor.sayOn(row, Uint8Array.of(noiseByte, 1, 2, 3));
+      await this.#cluster.clock.advanceBy(2 * this.#plan.shape.maxDelayMs + 1);
+      const counted = this.#malformed() - before;
+      const heard = this.#noiseHeard - heardBefore;
+      if (counted < heard)
+        this.#report(`${heard} heard noise on ${pattern}, ${counted} counted it`);
     }
   }
 
@@ -244,7 +247,8 @@ export class Simulation {
     for (const { diedAtMs, id } of this.#cluster.processes) {
       if (diedAtMs === null || diedAtMs < (submittedAtMs ?? 0) || diedAtMs > endedAtMs) continue;
       const last = end.summary?.decodeWorker ?? end.summary?.prefillWorker ?? null;
-      if (last === id && endedAtMs - diedAtMs > boundMs) {
+      const hadIt = last === id || this.#watch.queuedAt(requestId) === id;
+      if (hadIt && endedAtMs - diedAtMs > boundMs) {
         const afterMs = Math.round(endedAtMs - diedAtMs);
         this.#report(`${requestId} ends ${afterMs} ms after ${id} was killed: ${describeEnd(end)}`);
       }
@@ -349,6 +353,14 @@ export class Simulation {
   }
 }
 
+/** A way to router and worker, and the engine's step there; without bound where messages may be lost or late. */
+function dropBoundMs(plan: SimulationPlan): number {
+  const { decodeMs, maxDelayMs, prefillMs } = plan.shape;
+  return isPeaceful(plan)
+    ? 4 * maxDelayMs + 2 * decodeMs + prefillMs + 10
+    : Number.POSITIVE_INFINITY;
+}
+
 /** Whether nothing but clients goes away. */
 function isPeaceful({ temper }: SimulationPlan): boolean {
   return temper === "calm" || temper === "departures";
@@ -358,9 +370,11 @@ function count(into: Record<string, number>, key: string): void {
   into[key] = (into[key] ?? 0) + 1;
 }
 
-/** A worker with few blocks may be too busy for a request's deadline. */
+const codesOfFewBlocks = ["context_length_exceeded", "deadline_exceeded", "overloaded"];
+
+/** A worker with few blocks has no room for long requests, or not in time. */
 function mayFailInCalm({ shape }: SimulationPlan, code: string): boolean {
-  return shape.blocks < 64 && (code === "deadline_exceeded" || code === "overloaded");
+  return shape.blocks < 64 && codesOfFewBlocks.includes(code);
 }
 
 function describeEnd(end: SimClient["end"]): string {

@@ -39,14 +39,9 @@ export class Visitor {
 
   /** Says it on one kind of subject, to every actor that may listen there. Kinds without a message are left out. */
   sayOn(row: number, bytes: Uint8Array): void {
-    const entry = subjectTable[row % subjectTable.length];
+    const entry = subjectTable[row];
     if (entry === undefined || entry.message === null) return;
     for (const subject of this.#subjectsOf(entry)) this.#bus.publish(subject, bytes);
-  }
-
-  /** Says it on every kind of subject. */
-  sayEverywhere(bytes: Uint8Array): void {
-    for (let row = 0; row < subjectTable.length; row++) this.sayOn(row, bytes);
   }
 
   leave(): Promise<void> {
