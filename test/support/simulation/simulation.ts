@@ -42,6 +42,8 @@ const readyBoundMs = 12_000;
 const restBoundMs = 10_000;
 /** A client that has left is known to have left within this time. */
 const cancelBoundMs = 500;
+/** Two heartbeats and a request for a catalog that was missed. */
+const getToKnowMs = 600;
 /** Where nothing but clients goes away, everything is let go at once. */
 const peacefulRestMs = 800;
 /** A killed worker is seen within this time. */
@@ -161,6 +163,8 @@ export class Simulation {
     this.#isTroubleOver = true;
     for (const { id } of this.#plan.actors) this.#cluster.restart(id);
     if (!(await this.#untilAllReady("when all came back"))) return;
+    // Who is ready knows its catalog; that others are ready too, it hears with their next life signs.
+    await this.#cluster.clock.advanceBy(getToKnowMs);
     const names = this.#plan.finalRequests.map((planned, index) => {
       this.#sendLater(`final-${index}`, planned);
       return `final-${index}`;
