@@ -28,8 +28,10 @@ describeWith(["nats"], "a NATS server that is killed and comes back", () => {
     await cluster?.nats.stop();
   });
 
-  const ask = (prompt: string, maxTokens = 4): Promise<ApiAnswer> =>
-    post(cluster.api, "completions", { model: "mock", prompt, max_tokens: maxTokens });
+  const ask = (prompt: string, maxTokens = 4, id = "any"): Promise<ApiAnswer> => {
+    const body = { model: "mock", prompt, max_tokens: maxTokens };
+    return post(cluster.api, "completions", body, { "x-request-id": id });
+  };
 
   it("does not mind a prompt that is larger than the server's max_payload", async () => {
     const prompt = "All the way over the wire, in parts. ".repeat(4_000);
@@ -51,7 +53,12 @@ describeWith(["nats"], "a NATS server that is killed and comes back", () => {
     let isOver = false;
     const answers: ApiAnswer[] = [];
     const clients = Array.from({ length: 8 }, async (_, index) => {
-      for (let round = 0; !isOver; round += 1) answers.push(await ask(`${index} ${round}`));
+      for (let round = 0; !isOver; round += 1) {
+        const id = `client-${index}-${round}`;
+        answers.push(
+          await ask(id, 4, id).catch((cause: unknown) => throwWhere(cluster, id, cause)),
+        );
+      }
     });
     const streams = Array.from({ length: 4 }, (_, index) => {
       const body = { model: "mock", prompt: `stream ${index}`, max_tokens: 250 };
@@ -122,4 +129,10 @@ describeWith(["nats"], "a NATS server that is killed and comes back", () => {
 async function generationsOf(cluster: Cluster): Promise<Readonly<Record<string, number>>> {
   const { actors } = await cluster.status();
   return Object.fromEntries(actors.map(({ id, generation }) => [id, generation]));
+}
+
+/** Fails with the states that a request went through, as far as they were heard. */
+function throwWhere(cluster: Cluster, id: string, cause: unknown): never {
+  const states = cluster.watch.states(id).map(({ state }) => state);
+  throw new Error(`${id} has no answer; it was ${states.join(", ")}`, { cause });
 }
