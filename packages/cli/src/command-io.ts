@@ -12,8 +12,6 @@ export interface CommandIo {
   exit(code: number): void;
   /** Calls `onSignal` for each SIGINT and SIGTERM, until the returned function is called. */
   onSignal(onSignal: (signal: string) => void): () => void;
-  /** Calls `onEnd` when standard input closes. */
-  onInputEnd(onEnd: () => void): void;
 }
 
 /** The real process. */
@@ -36,9 +34,6 @@ export function processIo(): CommandIo {
       return () => {
         for (const signal of signals) process.off(signal, onSignal);
       };
-    },
-    onInputEnd: (onEnd) => {
-      process.stdin.once("end", onEnd).once("close", onEnd).resume();
     },
   };
 }

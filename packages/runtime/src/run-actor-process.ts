@@ -9,6 +9,7 @@ import { readNatsCredentials } from "./bus/nats-credentials.ts";
 import type { Clock } from "./clock.ts";
 import { createLogger, type LogLevel } from "./logger.ts";
 import { createMetricsRegistry } from "./metrics-registry.ts";
+import type { Random } from "./random.ts";
 import { RealClock } from "./real-clock.ts";
 import type { RunningActor } from "./running-actor.ts";
 import { type BusFactory, defaultDrainTimeoutMs, startActor } from "./start-actor.ts";
@@ -44,8 +45,12 @@ export interface RunOptions<Config> {
   readonly parent?: NodeJS.ReadableStream;
   readonly log?: Logger;
   readonly clock?: Clock;
+  /** Default: the system's. */
+  readonly random?: Random;
   /** Told when the actor runs and its admin port is open. */
   readonly onStarted?: (actor: RunningActor, admin: AdminServer) => void;
+  /** Told of the failure that ended the actor, for people; the log has it too. */
+  readonly onFailed?: (failure: ServingError) => void;
 }
 
 /** Exit code after a second signal, as shells have it for SIGINT. */
@@ -64,7 +69,7 @@ const parentEnds = ["end", "close", "error"];
 export async function runActorProcess<Config>(options: RunOptions<Config>): Promise<number> {
   const { definition, common } = options;
   const clock = options.clock ?? new RealClock();
-  const random = new SystemRandom();
+  const random = options.random ?? new SystemRandom();
   const id = actorId(common.id ?? random.id(definition.role));
   const log = options.log ?? createLogger({ level: common.logLevel });
   const namespace = namespaceName(common.namespace);
@@ -142,7 +147,10 @@ function untilOver<Config>(
     for (const name of fatalEvents) signals.on(name, onFatal);
     for (const name of parentEnds) parent?.on(name, onParentGone);
     parent?.resume();
-    void actor.done.then(({ failure }) => over(exitCode(failure)));
+    void actor.done.then(({ failure }) => {
+      if (failure !== null) options.onFailed?.(failure);
+      over(exitCode(failure));
+    });
   });
 }
 

@@ -53,7 +53,6 @@ export async function readStatus(...where: readonly string[]): Promise<Status> {
     },
     exit: () => undefined,
     onSignal: () => () => undefined,
-    onInputEnd: () => undefined,
   });
   if (out === "") throw new Error(err);
   return JSON.parse(out) as Status;
