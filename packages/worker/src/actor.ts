@@ -6,6 +6,7 @@ import {
   type BusListener,
   type BusMessage,
   type HeartbeatFacts,
+  type Timer,
   xstateClock,
 } from "@baton/runtime";
 import { type Actor, createActor } from "xstate";
@@ -31,6 +32,7 @@ import { type MoverFactory, tcpMover } from "./mover.ts";
 import { Registrar } from "./registrar.ts";
 import { makeRegistration, readArtifact, setOf } from "./registration.ts";
 import { failAndDrop } from "./request-end.ts";
+import { startReminders } from "./stage-kv.ts";
 import type { WorkerState } from "./state.ts";
 
 /** What a worker is put together from. */
@@ -68,6 +70,7 @@ class Worker implements ActorInstance {
   #engine: Engine | null = null;
   #state: WorkerState | null = null;
   #registrar: Registrar | null = null;
+  #reminders: Timer | null = null;
   #machine: Actor<typeof workerMachine> | null = null;
   #isStopped = false;
 
@@ -148,6 +151,7 @@ class Worker implements ActorInstance {
     );
     state.frontends.start();
     state.load.start(heartbeatMs);
+    this.#reminders = startReminders(state);
     const registrar = new Registrar({
       context: this.#context,
       publisher: state.publisher,
@@ -248,6 +252,7 @@ class Worker implements ActorInstance {
     const state = this.#state;
     state?.frontends.stop();
     state?.load.stop();
+    this.#reminders?.cancel();
     state?.ledger.close();
     await state?.mover.close();
     await this.#engine?.stop();

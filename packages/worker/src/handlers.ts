@@ -61,7 +61,10 @@ export function handleRelease(state: WorkerState, message: BusMessage): void {
 
 /** Keeps a staged KV whose decode request still waits. */
 export function handleExtend(state: WorkerState, message: BusMessage): void {
-  state.ledger.extend(Extend.decode(message.payload).handoffId);
+  const { handoffId, requestId } = Extend.decode(message.payload);
+  state.ledger.extend(handoffId);
+  const record = state.requests.get(requestId);
+  if (record !== undefined) record.prefillDone = null;
 }
 
 /** Sends frames again that were lost on the way. */

@@ -2,6 +2,7 @@ import type { Pull } from "@baton/kv-transfer";
 import {
   type KvHandoff,
   type Leg,
+  type PrefillDone,
   type RequestHead,
   type RoutingConstraints,
   ServingError,
@@ -28,6 +29,9 @@ export class RequestRecord {
   readonly decodeConstraints: RoutingConstraints | null;
   /** The ticket of its staged KV, or of the KV that it fetches. */
   ticket: KvHandoff | null = null;
+  /** What its Frontend was told of the end of its prefill, until it is known to have heard; and when its KV was staged. */
+  prefillDone: PrefillDone | null = null;
+  stagedAtMs = 0;
   /** The KV under way to here. */
   pull: Pull | null = null;
   /** Whether a token frame has told of it: from then on it fails by an end mark. */

@@ -1,4 +1,5 @@
 import { KvHandoff, type PrefillDone, ServingError } from "@baton/protocol";
+import type { Timer } from "@baton/runtime";
 import type { PrefillResult } from "./engine.ts";
 import { endRequest, failAndDrop } from "./request-end.ts";
 import type { RequestRecord } from "./request-record.ts";
@@ -13,8 +14,11 @@ export function finishPrefill(
   const goesOn = result.finishReasons.some((reason) => reason === null);
   try {
     const ticket = goesOn ? stage(state, record, result) : null;
-    const unsent = state.facts.prefillDone(factOf(state, record, result, ticket));
+    const fact = factOf(state, record, result, ticket);
+    const unsent = state.facts.prefillDone(fact);
     if (unsent !== null) throw unsent;
+    record.prefillDone = fact;
+    record.stagedAtMs = state.context.clock.nowMs();
   } catch (caught) {
     failPrefill(state, record, ServingError.from(caught));
     return;
@@ -22,6 +26,26 @@ export function finishPrefill(
   if (goesOn) return;
   endRequest(state, record);
   state.engine.release(record.head.requestId);
+}
+
+/** Staged KV that nobody has fetched after this is told of again, each time after so long. */
+const remindAfterMs = 1_000;
+
+/**
+ * Says again what is staged: the bus of a Frontend may have been away when it was told, and would wait for the lease to
+ * end. A Frontend that has given the request up answers with an abort.
+ */
+export function remindOfStaged(state: WorkerState): void {
+  const saidBeforeMs = state.context.clock.nowMs() - remindAfterMs;
+  for (const { phase, prefillDone, stagedAtMs } of state.requests.all()) {
+    if (phase !== "staged" || prefillDone === null || stagedAtMs > saidBeforeMs) continue;
+    state.facts.prefillDone(prefillDone);
+  }
+}
+
+/** Calls `remindOfStaged` from here on. */
+export function startReminders(state: WorkerState): Timer {
+  return state.context.clock.setRepeating(remindAfterMs, () => remindOfStaged(state));
 }
 
 function stage(state: WorkerState, record: RequestRecord, result: PrefillResult): KvHandoff {

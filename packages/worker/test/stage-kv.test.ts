@@ -66,6 +66,37 @@ describe("the prefill side of a handoff", () => {
     await expectNothingHeld(cluster, second);
   });
 
+  it("says again what is staged while nobody fetches it, until its Frontend extends the lease", async () => {
+    const first = await cluster.startWorker({ "worker-type": "prefill" });
+    const { frontend } = cluster;
+    frontend.prefill(first, "r1");
+    await cluster.until(() => frontend.prefilled.length === 1);
+
+    await cluster.clock.advanceBy(2_100);
+    const said = frontend.prefilled.length;
+    frontend.extend(first, frontend.ticketOf("r1"), "r1");
+    await cluster.clock.advanceBy(3_000);
+
+    expect(said).toBeGreaterThan(1);
+    expect(frontend.prefilled).toHaveLength(said);
+    expect(new Set(frontend.prefilled.map(({ stream }) => stream)).size).toBe(1);
+  });
+
+  it("says nothing again of what was fetched or given up", async () => {
+    const first = await cluster.startWorker({ "worker-type": "prefill" });
+    const second = await cluster.startWorker({ "worker-type": "decode" });
+    const { frontend } = cluster;
+    frontend.prefill(first, "r1");
+    frontend.prefill(first, "r2");
+    await cluster.until(() => frontend.prefilled.length === 2);
+    frontend.decode(second, "r1", frontend.ticketOf("r1"));
+    frontend.abort(first, "r2");
+
+    await cluster.clock.advanceBy(5_000);
+
+    expect(frontend.prefilled).toHaveLength(2);
+  });
+
   it("refuses to stage over the cap, and frees the KV", async () => {
     const first = await cluster.startWorker({ "worker-type": "prefill", "max-staged-bytes": 100 });
     const { frontend } = cluster;

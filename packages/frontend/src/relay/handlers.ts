@@ -56,6 +56,8 @@ function onDispatched(state: RelayState, bytes: Uint8Array): void {
 function onPrefillDone(state: RelayState, bytes: Uint8Array): void {
   const fact = PrefillDone.decode(bytes);
   const request = state.table.find(fact);
+  // Workers say it again while nobody fetches the KV.
+  if (request?.prefillDone?.workerId === fact.workerId) return;
   if (request?.activeLeg !== "prefill" || !isFrom(state, request, "prefill", fact)) {
     stray(state, "prefilled");
     endLate(state, fact, fact.workerId);

@@ -15,6 +15,8 @@ export interface LegProgress {
   isRefused: boolean;
   /** Full load reports of that worker, one after the other, that did not list the request. */
   missedReports: number;
+  /** When the last of those came. */
+  missedAtMs: number;
 }
 
 /** A half that has not begun. */
@@ -27,5 +29,6 @@ export function newLeg(): LegProgress {
     isOver: false,
     isRefused: false,
     missedReports: 0,
+    missedAtMs: Number.NEGATIVE_INFINITY,
   };
 }

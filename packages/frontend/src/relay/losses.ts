@@ -1,5 +1,11 @@
 import type { WorkerView } from "@baton/cluster-view";
-import { type ActorId, type LoadReport, ServingError, type WorkerId } from "@baton/protocol";
+import {
+  type ActorId,
+  type Leg,
+  type LoadReport,
+  ServingError,
+  type WorkerId,
+} from "@baton/protocol";
 import type { RelayState } from "./relay-state.ts";
 import type { RelayedRequest } from "./relayed-request.ts";
 
@@ -13,6 +19,8 @@ const needsPrefillWorker: ReadonlySet<string> = new Set([
 
 /** Full reports without a request after which it is given up. One may cross the dispatch on the way. */
 const maxMissedReports = 4;
+/** Reports that come closer than this, ms, count as one: after a pause of the bus, stale ones come all together. */
+const reportsApartMs = 100;
 
 /** A worker's generation is gone, and with it what it worked on. */
 export function onWorkerLost(state: RelayState, worker: WorkerView, why: string): void {
@@ -41,19 +49,28 @@ export function onRouterLost(state: RelayState, routerId: ActorId): void {
 export function onLoadReport(state: RelayState, report: LoadReport): void {
   if (report.liveBookings === null || !state.table.isUsed(report.workerId)) return;
   const running = new Set<string>(report.liveBookings);
+  const nowMs = state.clock.nowMs();
   for (const request of state.table.at(report.workerId)) {
     const name = request.activeLeg;
     if (name === null) continue;
     const leg = request.legs[name];
     if (leg.workerId !== report.workerId || leg.generation !== report.generation) continue;
-    leg.missedReports = running.has(request.id) ? 0 : leg.missedReports + 1;
-    if (leg.missedReports === 2 && name === "decode") {
-      state.frames.catchUp(report.workerId, report.generation);
-    }
-    if (leg.missedReports < maxMissedReports) continue;
-    const problem = "the worker has ended the request and its last words were lost on the bus";
-    request.send({ type: "lost", error: new ServingError("bus_unavailable", { problem }) });
+    if (running.has(request.id)) leg.missedReports = 0;
+    else if (nowMs - leg.missedAtMs >= reportsApartMs) missed(state, request, name, nowMs);
   }
+}
+
+/** A worker's report does not list a request that it should run. */
+function missed(state: RelayState, request: RelayedRequest, name: Leg, nowMs: number): void {
+  const leg = request.legs[name];
+  leg.missedAtMs = nowMs;
+  leg.missedReports += 1;
+  if (leg.missedReports === 2 && name === "decode" && leg.workerId !== null) {
+    state.frames.catchUp(leg.workerId, leg.generation);
+  }
+  if (leg.missedReports < maxMissedReports) return;
+  const problem = "the worker has ended the request and its last words were lost on the bus";
+  request.send({ type: "lost", error: new ServingError("bus_unavailable", { problem }) });
 }
 
 /** Frames of a worker can't be had any more: its streams have a hole. */

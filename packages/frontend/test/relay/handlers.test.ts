@@ -159,6 +159,18 @@ describe("messages that are not for a request", () => {
     expect(() => rig.relay.hear("failed", Uint8Array.of(0x93, 1, 2, 3))).not.toThrow();
   });
 
+  it("change nothing when a worker says again that it has prefilled", async () => {
+    const rig = new RelayRig();
+    const one = rig.submit();
+    await rig.toHandoff(one);
+
+    rig.prefilled(one);
+    await rig.settle(10);
+
+    expect(one.sink.outcome()).toBe("running");
+    expect(rig.routedDecodes).toHaveLength(1);
+  });
+
   it("make no second answer of a repeated frame", async () => {
     const rig = new RelayRig();
     const one = rig.submit();

@@ -134,7 +134,10 @@ describe("a worker's word of what it runs", () => {
     const one = rig.submit();
     await rig.toPrefillRunning(one);
 
-    for (let report = 0; report < 3; report += 1) rig.view.load("p1", []);
+    for (let report = 0; report < 3; report += 1) {
+      rig.view.load("p1", []);
+      await rig.settle(250);
+    }
     expect(one.sink.outcome()).toBe("running");
     rig.view.load("p1", []);
 
@@ -148,6 +151,7 @@ describe("a worker's word of what it runs", () => {
     rig.nextFrame("d1", [entryOf(one, "!", 1, endOf("stop"))]);
 
     rig.view.load("d1", []);
+    await rig.settle(250);
     rig.view.load("d1", []);
     await rig.settle(10);
 
@@ -155,12 +159,27 @@ describe("a worker's word of what it runs", () => {
     expect(one.sink.outcome()).toBe("completed");
   });
 
+  it("is stale when it comes many times at once, after a pause of the bus", async () => {
+    const rig = new RelayRig();
+    const one = rig.submit();
+    await rig.toPrefillRunning(one);
+
+    for (let report = 0; report < 12; report += 1) rig.view.load("p1", []);
+    await rig.settle(250);
+    rig.view.load("p1", [one.id]);
+
+    expect(one.sink.outcome()).toBe("running");
+  });
+
   it("does not end a request that it lists", async () => {
     const rig = new RelayRig();
     const one = rig.submit();
     await rig.toPrefillRunning(one);
 
-    for (let report = 0; report < 3; report += 1) rig.view.load("p1", []);
+    for (let report = 0; report < 3; report += 1) {
+      rig.view.load("p1", []);
+      await rig.settle(250);
+    }
     rig.view.load("p1", [one.id]);
     rig.view.load("p1", []);
     rig.view.load("p1", null);

@@ -6,6 +6,7 @@ import {
   type ActorId,
   actorId,
   Decode,
+  Extend,
   Generate,
   type GenerationParams,
   GenerationWork,
@@ -170,6 +171,12 @@ export class FakeFrontend {
       worker === null ? subjects.abortAnywhere(model) : subjects.worker("abort", model, worker.id);
     const requestIds = names.map(requestId);
     this.bus.publish(subject, Abort.encode({ requestIds, reason: "client_gone" }));
+  }
+
+  extend(worker: RunningActor, ticket: KvHandoff, name: string): void {
+    const subject = this.#cluster.subjects.worker("extend", model, worker.id);
+    const extend = { handoffId: ticket.handoffId, requestId: requestId(name) };
+    this.bus.publish(subject, Extend.encode(extend));
   }
 
   release(worker: RunningActor, ticket: KvHandoff, name: string): void {
