@@ -8,7 +8,6 @@ export type {
   WorkerCommand,
 } from "./desk-policy.ts";
 export { type DeskDeps, ModelDesk } from "./model-desk.ts";
-export { RecentIds } from "./recent-ids.ts";
 export { Router, type RouterRoleParts } from "./router.ts";
 export { type RouterMetrics, routerMetrics, type WorkerRoleLabel } from "./router-metrics.ts";
 export { type RouterSettings, routerOptions } from "./router-options.ts";

@@ -16,11 +16,10 @@ import {
   type RequestId,
   ServingError,
 } from "@baton/protocol";
-import type { ActorContext } from "@baton/runtime";
+import { type ActorContext, RecentIds } from "@baton/runtime";
 import { CandidateTable } from "./candidate-table.ts";
 import { DeskNotices, headOf } from "./desk-notices.ts";
 import type { Chosen, DeskLimits, DeskPolicy, DeskRequest } from "./desk-policy.ts";
-import { RecentIds } from "./recent-ids.ts";
 import { refusalOf } from "./refusal.ts";
 import type { RouterMetrics } from "./router-metrics.ts";
 import { SentCommands } from "./sent-commands.ts";

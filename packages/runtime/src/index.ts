@@ -79,6 +79,7 @@ export {
 export { ProcessClock } from "./process-clock.ts";
 export type { Random } from "./random.ts";
 export { RealClock } from "./real-clock.ts";
+export { RecentIds } from "./recent-ids.ts";
 export { type ProcessOptions, type RunOptions, runActorProcess } from "./run-actor-process.ts";
 export type { ActorExit, RunningActor } from "./running-actor.ts";
 export { SeededRandom } from "./seeded-random.ts";

@@ -1,5 +1,5 @@
 import { createKvTransferMetrics, HandoffLedger } from "@baton/kv-transfer";
-import type { ActorContext } from "@baton/runtime";
+import { type ActorContext, RecentIds } from "@baton/runtime";
 import { modelNameOf, type WorkerConfig } from "./config.ts";
 import type { Engine, EngineCard } from "./engine.ts";
 import { FactSender } from "./fact-sender.ts";
@@ -10,10 +10,12 @@ import { LoadReporter } from "./load-reporter.ts";
 import { createWorkerMetrics } from "./metrics.ts";
 import type { MoverFactory } from "./mover.ts";
 import { Publisher } from "./publisher.ts";
-import { RecentIds } from "./recent-ids.ts";
 import { dropRequest, endRequest } from "./request-end.ts";
 import { RequestTable } from "./request-table.ts";
 import type { WorkerState } from "./state.ts";
+
+/** Ids of cancelled requests are remembered: an abort may overtake its dispatch. */
+const recentlyCancelled = { limit: 65_536, keepMs: 5_000 };
 
 /** What a state is put together from. */
 export interface StateParts {
@@ -56,7 +58,7 @@ export function createState(parts: StateParts): WorkerState {
     mover: parts.createMover(config, { clock, counters: transferCounters, desk: ledger }),
     ledger,
     requests,
-    cancelled: new RecentIds(),
+    cancelled: new RecentIds(recentlyCancelled),
     publisher,
     facts: new FactSender({ actorId: workerId, model, subjects, publisher }),
     frames: new FramePublisher(generation, common),

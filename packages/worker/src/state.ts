@@ -1,6 +1,6 @@
 import type { HandoffLedger, KvMover, KvTransferMetrics } from "@baton/kv-transfer";
-import type { ModelName, ServingError } from "@baton/protocol";
-import type { ActorContext } from "@baton/runtime";
+import type { ModelName, RequestId, ServingError } from "@baton/protocol";
+import type { ActorContext, RecentIds } from "@baton/runtime";
 import type { WorkerConfig } from "./config.ts";
 import type { Engine, EngineCard } from "./engine.ts";
 import type { FactSender } from "./fact-sender.ts";
@@ -10,7 +10,6 @@ import type { KvEventPublisher } from "./kv-event-publisher.ts";
 import type { LoadReporter } from "./load-reporter.ts";
 import type { WorkerCounters } from "./metrics.ts";
 import type { Publisher } from "./publisher.ts";
-import type { RecentIds } from "./recent-ids.ts";
 import type { RequestTable } from "./request-table.ts";
 
 /** Whether new work is taken, and why not. Written by the machine alone. */
@@ -26,7 +25,7 @@ export interface WorkerState {
   readonly mover: KvMover;
   readonly ledger: HandoffLedger;
   readonly requests: RequestTable;
-  readonly cancelled: RecentIds;
+  readonly cancelled: RecentIds<RequestId>;
   readonly frontends: FrontendLeases;
   readonly publisher: Publisher;
   readonly facts: FactSender;

@@ -1,4 +1,4 @@
-/** Remembers ids for a while: a cancel may overtake what it cancels. Bounded: the oldest leave first. */
+/** Remembers ids for a while: word that ends something may overtake it. Bounded: over the limit the oldest leave first. */
 export class RecentIds<Id extends string> {
   readonly #limit: number;
   readonly #keepMs: number;
@@ -14,25 +14,27 @@ export class RecentIds<Id extends string> {
     return this.#addedAtMs.size;
   }
 
-  /** Remembers an id from `nowMs` on, again if it is known. */
+  /** Remembers an id from `nowMs` on, anew if it is known, and lets go of what is too old or too much. */
   add(id: Id, nowMs: number): void {
     this.#addedAtMs.delete(id);
     this.#addedAtMs.set(id, nowMs);
-    if (this.#addedAtMs.size <= this.#limit) return;
-    const [oldest] = this.#addedAtMs.keys();
-    if (oldest !== undefined) this.#addedAtMs.delete(oldest);
+    this.forgetOld(nowMs);
   }
 
   has(id: Id, nowMs: number): boolean {
     const addedAtMs = this.#addedAtMs.get(id);
-    return addedAtMs !== undefined && nowMs - addedAtMs < this.#keepMs;
+    return addedAtMs !== undefined && this.#isFresh(addedAtMs, nowMs);
   }
 
-  /** Lets go of the ids whose time is over. */
+  /** Lets go of the ids whose time is over, for those who add seldom. */
   forgetOld(nowMs: number): void {
     for (const [id, addedAtMs] of this.#addedAtMs) {
-      if (nowMs - addedAtMs < this.#keepMs) return;
+      if (this.#isFresh(addedAtMs, nowMs) && this.#addedAtMs.size <= this.#limit) return;
       this.#addedAtMs.delete(id);
     }
+  }
+
+  #isFresh(addedAtMs: number, nowMs: number): boolean {
+    return nowMs - addedAtMs < this.#keepMs;
   }
 }
