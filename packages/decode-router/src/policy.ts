@@ -1,7 +1,7 @@
 /** Hot path: once per request. */
 import { type SelectionRequest, selectionRules } from "@baton/kv-router";
 import { Decode, Generate, type RouteDecode } from "@baton/protocol";
-import type { Chosen, DeskPolicy, WorkerCommand } from "@baton/routing";
+import { type Chosen, commandFields, type DeskPolicy, type WorkerCommand } from "@baton/routing";
 
 /**
  * Decode's side of routing: with a ticket the worker fetches and goes on, without one it computes the prompt too. Both
@@ -25,18 +25,7 @@ export const decodePolicy: DeskPolicy<RouteDecode> = {
   isStaged: ({ handoff }) => handoff !== null,
 
   command(request: RouteDecode, chosen: Chosen): WorkerCommand {
-    const command = {
-      requestId: request.requestId,
-      frontendId: request.frontendId,
-      frontendGeneration: request.frontendGeneration,
-      stream: request.stream,
-      generation: chosen.generation,
-      dpRank: chosen.dpRank,
-      blockHashes: request.blockHashes,
-      sequenceHashes: request.sequenceHashes,
-      work: request.work,
-      traceparent: request.traceparent,
-    };
+    const command = commandFields(request, chosen);
     return request.handoff === null
       ? { verb: "generate", payload: Generate.encode(command) }
       : { verb: "decode", payload: Decode.encode({ ...command, handoff: request.handoff }) };

@@ -16,7 +16,13 @@ import {
   ServingError,
   type WorkerType,
 } from "@baton/protocol";
-import { CandidateTable, type Chosen, type DeskPolicy, type WorkerCommand } from "@baton/routing";
+import {
+  CandidateTable,
+  type Chosen,
+  commandFields,
+  type DeskPolicy,
+  type WorkerCommand,
+} from "@baton/routing";
 import { TransferPlaces } from "./transfer-places.ts";
 
 /** Prefill's side of routing: the pool of prefill workers, and what their topology asks of the decode worker. */
@@ -81,16 +87,7 @@ export class PrefillPolicy implements DeskPolicy<RoutePrefill> {
       throw new ServingError("no_worker_available", { problem, domains, missingTaints });
     }
     const payload = Prefill.encode({
-      requestId: request.requestId,
-      frontendId: request.frontendId,
-      frontendGeneration: request.frontendGeneration,
-      stream: request.stream,
-      generation: chosen.generation,
-      dpRank: chosen.dpRank,
-      blockHashes: request.blockHashes,
-      sequenceHashes: request.sequenceHashes,
-      work: request.work,
-      traceparent: request.traceparent,
+      ...commandFields(request, chosen),
       decodeConstraints: place.constraints,
     });
     return { verb: "prefill", payload };

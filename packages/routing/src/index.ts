@@ -1,4 +1,5 @@
 export { CandidateTable } from "./candidate-table.ts";
+export { commandFields } from "./command-fields.ts";
 export { DeskHost, type DeskHostDeps } from "./desk-host.ts";
 export type {
   Chosen,

@@ -13,6 +13,7 @@ import {
   requestId,
 } from "@baton/protocol";
 import { type MemoryCluster, memoryCluster, testModel } from "@baton/testing";
+import { commandFields } from "../../src/command-fields.ts";
 import type { DeskLimits, DeskPolicy } from "../../src/desk-policy.ts";
 import { ModelDesk } from "../../src/model-desk.ts";
 import { routerMetrics } from "../../src/router-metrics.ts";
@@ -34,8 +35,8 @@ export const plainPolicy: DeskPolicy<RouteDecode> = {
   workerType: ({ pool }) => pool,
   rules: ({ rules }) => selectionRules(rules, "decode"),
   isStaged: ({ handoff }) => handoff !== null,
-  command: (request, { generation, dpRank }) => {
-    const command = { ...request, generation, dpRank };
+  command: (request, chosen) => {
+    const command = commandFields(request, chosen);
     return request.handoff === null
       ? { verb: "generate", payload: Generate.encode(command) }
       : { verb: "decode", payload: Decode.encode({ ...command, handoff: request.handoff }) };
