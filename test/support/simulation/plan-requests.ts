@@ -2,7 +2,7 @@ import type { Draw } from "./draw.ts";
 import type { ClusterShape, PlannedOutput, PlannedRequest, Temper } from "./plan.ts";
 
 /** Milliseconds in which clients come. */
-export const troubleMs = 2_500;
+export const troubleMs = 2_000;
 const prefixes = 3;
 const printable = "abcdefghijklmnopqrstuvwxyz ";
 
