@@ -19,6 +19,8 @@ import type { TransferLimits } from "./transfer-limits.ts";
 
 /** Frames are gathered up to this size before they are written. */
 const gatherBytes = 65_536;
+/** What is gathered waits no longer than this for more, ms: to a puller a source that reads slowly looks silent. */
+const gatherMs = 250;
 const doneFrame = encodeHead(frameKind.done, 0);
 
 /** What a connection is given. */
@@ -41,6 +43,7 @@ export class ServedConnection {
   #grant: PullGrant | null = null;
   #gathered: Uint8Array[] = [];
   #gatheredBytes = 0;
+  #flushedAtMs: number;
   #onDrain: (() => void) | null = null;
   #midFrame = false;
   #quietUntilMs: number;
@@ -49,7 +52,8 @@ export class ServedConnection {
   constructor(socket: Socket, deps: ServedConnectionDeps) {
     this.#socket = socket;
     this.#deps = deps;
-    this.#quietUntilMs = deps.clock.nowMs() + deps.limits.quietMs;
+    this.#flushedAtMs = deps.clock.nowMs();
+    this.#quietUntilMs = this.#flushedAtMs + deps.limits.quietMs;
     socket.on("data", (data: Buffer) => this.#onData(data));
     socket.on("drain", () => this.#wake());
     // `close` follows every error.
@@ -90,6 +94,7 @@ export class ServedConnection {
     const grant = this.#deps.desk.openPull(ask.handoffId, ask.secret, () => this.#onRevoked());
     this.#grant = grant;
     this.#phase = "sending";
+    this.#flushedAtMs = this.#deps.clock.nowMs();
     this.#endsAtMs = this.#deps.clock.nowMs() + this.#deps.limits.totalMs;
     this.#send(ask, grant).catch((error: unknown) => {
       if (this.#grant === grant)
@@ -140,6 +145,7 @@ export class ServedConnection {
       grant.extend();
     }
     this.#gather(encodeNumbers(frameKind.sum, crc));
+    if (this.#deps.clock.nowMs() - this.#flushedAtMs >= gatherMs) this.#flush();
     return true;
   }
 
@@ -155,6 +161,7 @@ export class ServedConnection {
     const bytes = this.#gatheredBytes;
     this.#gathered = [];
     this.#gatheredBytes = 0;
+    this.#flushedAtMs = this.#deps.clock.nowMs();
     if (bytes <= gatherBytes) return this.#socket.write(Buffer.concat(buffers, bytes));
     let ready = true;
     this.#socket.cork();

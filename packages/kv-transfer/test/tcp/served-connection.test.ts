@@ -1,5 +1,6 @@
 import { connect, type Socket } from "node:net";
 import { afterEach, describe, expect, it } from "vitest";
+import type { PartId } from "../../src/kv-mover.ts";
 import { encodeFrame, FrameReader, frameKind } from "../../src/tcp/frame.ts";
 import { askFor, encodeAsk } from "../../src/tcp/pull-ask.ts";
 import { handoffCount, refusedCount, sourceOf, stageOn, turn, turnsUntil } from "../support.ts";
@@ -86,6 +87,32 @@ describe("a source's connection", () => {
     await new Promise((resolve) => raw.once("end", resolve));
 
     expect(kinds).toEqual([frameKind.part, frameKind.chunk, frameKind.sum, frameKind.done]);
+  });
+
+  it("sends the parts that it has while it reads the next ones slowly", async () => {
+    const pair = await pairOf({ quietMs: 2_000 });
+    const quick = sourceOf([10, 10, 10, 10]);
+    const reads: (() => void)[] = [];
+    const slow = {
+      ...quick,
+      read: async (part: PartId) => {
+        await new Promise<void>((resolve) => reads.push(resolve));
+        return quick.read(part);
+      },
+    };
+    const ticket = stageOn(pair.source, pair.sourceMover.address, slow, quick.bytes);
+    let parts = 0;
+    const pull = pair.pullerMover.pull({ ticket, parts: [0, 1, 2, 3], onPart: () => void parts++ });
+
+    for (let part = 0; part < 4; part += 1) {
+      await turnsUntil(() => reads.length > part);
+      await pair.clock.advanceBy(1_500);
+      reads[part]?.();
+      if (part < 3) await turnsUntil(() => parts === part + 1);
+    }
+    await pull.done;
+
+    expect(parts).toBe(4);
   });
 
   it("survives garbage, and keeps what it has staged", async () => {
