@@ -1,3 +1,4 @@
+import { ServingError } from "@baton/protocol";
 import { defineOptions, logLevels } from "@baton/runtime";
 import { z } from "zod";
 
@@ -104,3 +105,11 @@ export const watchOptions = defineOptions("", {
   namespace,
   json: z.boolean().default(false).describe("Print JSON."),
 });
+
+/** A path at an admin port. Throws `config_invalid` if `admin` is no address. */
+export function adminUrl(path: string, admin: string): URL {
+  if (/^https?:\/\//.test(admin) && URL.canParse(path, admin)) return new URL(path, admin);
+  throw new ServingError("config_invalid", {
+    problem: `--admin: must be http://HOST:PORT, not "${admin}"`,
+  });
+}

@@ -3,7 +3,7 @@ import { readOptions } from "@baton/runtime";
 import { type ClusterStatus, readStatus } from "../bus-tools/status.ts";
 import { statusText } from "../bus-tools/status-text.ts";
 import type { CommandIo } from "../command-io.ts";
-import { watchOptions } from "../common-options.ts";
+import { adminUrl, watchOptions } from "../common-options.ts";
 import { observeNats } from "../observer.ts";
 
 /** `baton status`: who runs, and which models are ready. */
@@ -41,7 +41,7 @@ async function statusFromBus(
 }
 
 async function statusFromAdmin(admin: string): Promise<ClusterStatus> {
-  const url = new URL("/status", admin);
+  const url = adminUrl("/status", admin);
   const answer = await fetch(url).catch((cause: unknown) => {
     throw new ServingError(
       "bus_unavailable",

@@ -3,7 +3,7 @@ import { readOptions } from "@baton/runtime";
 import { Tail, type TailLine } from "../bus-tools/tail.ts";
 import { tailText } from "../bus-tools/tail-text.ts";
 import type { CommandIo } from "../command-io.ts";
-import { watchOptions } from "../common-options.ts";
+import { adminUrl, watchOptions } from "../common-options.ts";
 import { observeNats } from "../observer.ts";
 
 /** `baton tail`: every message until a signal comes. */
@@ -34,7 +34,7 @@ async function tailAdmin(
   show: (line: TailLine) => void,
   io: CommandIo,
 ): Promise<number> {
-  const url = new URL("/tail", admin);
+  const url = adminUrl("/tail", admin);
   const stop = new AbortController();
   io.onSignal(() => stop.abort());
   const answer = await fetch(url, { signal: stop.signal }).catch((cause: unknown) => {

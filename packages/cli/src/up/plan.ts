@@ -1,4 +1,4 @@
-import type { ActorRole, WorkerType } from "@baton/protocol";
+import { type ActorRole, ServingError, type WorkerType } from "@baton/protocol";
 
 /** One actor that `baton up` starts. */
 export interface PlannedActor {
@@ -69,7 +69,7 @@ function workers(input: PlanInput, type: WorkerType, count: number): readonly Pl
 
 /**
  * How many workers of each type: `--aggregated N` alone means no others; with nothing said it is one prefill and one
- * decode worker.
+ * decode worker. Throws `config_invalid` if there is none at all.
  */
 export function workerCounts(asked: {
   readonly prefill?: number | undefined;
@@ -78,9 +78,15 @@ export function workerCounts(asked: {
 }): { readonly prefill: number; readonly decode: number; readonly aggregated: number } {
   const alone =
     asked.aggregated !== undefined && asked.prefill === undefined && asked.decode === undefined;
-  return {
+  const counts = {
     prefill: asked.prefill ?? (alone ? 0 : 1),
     decode: asked.decode ?? (alone ? 0 : 1),
     aggregated: asked.aggregated ?? 0,
   };
+  if (counts.prefill + counts.decode + counts.aggregated === 0) {
+    throw new ServingError("config_invalid", {
+      problem: "--prefill, --decode and --aggregated: one of them must be above 0",
+    });
+  }
+  return counts;
 }

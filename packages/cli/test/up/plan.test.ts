@@ -73,4 +73,11 @@ describe("workerCounts", () => {
   ])("makes of %j the counts %j", (asked, counts) => {
     expect(workerCounts(asked)).toEqual(counts);
   });
+
+  it.each([{ prefill: 0, decode: 0 }, { aggregated: 0 }])(
+    "refuses %j, with which there would be no worker",
+    (asked) => {
+      expect(() => workerCounts(asked)).toThrow(/--decode/);
+    },
+  );
 });

@@ -87,7 +87,7 @@ function parseUrl(text: string): URL {
   const url = URL.canParse(withScheme) ? new URL(withScheme) : null;
   if (url === null || !["nats:", "tls:"].includes(url.protocol) || url.hostname === "") {
     throw new ServingError("config_invalid", {
-      problem: `NATS URL must be nats://HOST:PORT or tls://HOST:PORT, not ${withoutSecret(trimmed)}`,
+      problem: `--nats: must be nats://HOST:PORT or tls://HOST:PORT, not "${withoutSecret(trimmed)}"`,
     });
   }
   if (url.port === "") url.port = "4222";
@@ -105,7 +105,10 @@ async function dial(
 ): Promise<NatsConnection> {
   let hasWarned = false;
   for (;;) {
-    if (signal?.aborted === true) throw new ServingError("bus_unavailable", { problem: "stopped" });
+    if (signal?.aborted === true) {
+      const problem = `no NATS server answers at ${String(options.servers)}`;
+      throw new ServingError("bus_unavailable", { problem });
+    }
     try {
       return await connect(options);
     } catch (error) {
