@@ -55,7 +55,7 @@ class FrontendRelay implements FrontendCore {
   readonly #textModels: TextModels;
   readonly #routers: PeerWatch;
   readonly #subscriptions: BusListener[] = [];
-  #startedAtMs = 0;
+  #listeningSinceMs = 0;
 
   constructor(context: ActorContext, config: FrontendConfig) {
     const { bus, clock, random, subjects, log } = context;
@@ -100,13 +100,16 @@ class FrontendRelay implements FrontendCore {
     }
     this.#subscriptions.push(
       bus.onUndeliverable((key) => this.#relay.undeliverable(key)),
-      bus.onState((state) => this.#relay.busChanged(state)),
+      bus.onState((state) => {
+        if (state === "connected") this.#listeningSinceMs = this.#context.clock.nowMs();
+        this.#relay.busChanged(state);
+      }),
     );
     this.#view.onChange(() => this.#changed());
     this.#view.onWorkerLost((worker, why) => this.#relay.workerLost(worker, why));
     this.#view.onLoad((report) => this.#relay.loadReported(report));
     this.#routers.start();
-    this.#startedAtMs = this.#context.clock.nowMs();
+    this.#listeningSinceMs = this.#context.clock.nowMs();
     this.#relay.start();
     await this.#view.start();
     this.#changed();
@@ -127,12 +130,12 @@ class FrontendRelay implements FrontendCore {
     for (const subscription of this.#subscriptions.splice(0)) subscription.unsubscribe();
   }
 
-  /** Every actor is heard within its first heartbeats; before that nothing is known. */
+  /** Every actor is heard within some heartbeats of a start or a reconnect; before that nothing is known. */
   #mayHaveRouter(role: RouterRole): boolean {
     const { clock, heartbeatMs } = this.#context;
     return (
       this.#routers.peers(role).length > 0 ||
-      clock.nowMs() - this.#startedAtMs < heardWithin * heartbeatMs
+      clock.nowMs() - this.#listeningSinceMs < heardWithin * heartbeatMs
     );
   }
 
