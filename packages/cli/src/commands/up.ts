@@ -34,6 +34,20 @@ type UpConfig = typeof upOptions extends OptionSet<infer Config> ? Config : neve
 
 /** `baton up`: every actor on this machine, until a signal comes. */
 export async function up(flags: Readonly<Record<string, unknown>>, io: CommandIo): Promise<number> {
+  // Until the actors are started there is nothing to drain, and what is started by then ends with this process.
+  const forgetEarlySignals = io.onSignal(() => io.exit(0));
+  try {
+    return await upUntilSignal(flags, io, forgetEarlySignals);
+  } finally {
+    forgetEarlySignals();
+  }
+}
+
+async function upUntilSignal(
+  flags: Readonly<Record<string, unknown>>,
+  io: CommandIo,
+  onStarted: () => void,
+): Promise<number> {
   const config = readOptions(upOptions, { flags, env: io.env });
   refuseWhatIsNotBuilt(config);
   const counts = workerCounts(config);
@@ -47,7 +61,7 @@ export async function up(flags: Readonly<Record<string, unknown>>, io: CommandIo
   });
   const bus = await chooseBus(config, { ...io, path: io.env.PATH ?? "" });
   try {
-    return await upOnBus({ config, counts, choice, plan, bus, tag }, io);
+    return await upOnBus({ config, counts, choice, plan, bus, tag, onStarted }, io);
   } finally {
     await bus.stop();
   }
@@ -60,6 +74,8 @@ interface Up {
   readonly plan: readonly PlannedActor[];
   readonly bus: BusChoice;
   readonly tag: string;
+  /** Called in the turn in which the actors were started: signals are the cluster's from then on. */
+  readonly onStarted: () => void;
 }
 
 async function upOnBus(parts: Up, io: CommandIo): Promise<number> {
@@ -89,6 +105,7 @@ async function upOnBus(parts: Up, io: CommandIo): Promise<number> {
     });
     serveTail(admin, { bus: own, subjects, clock: io.clock });
     cluster = startCluster(parts, { registry, admin, monitor, own, log }, io);
+    parts.onStarted();
     return await runUntilSignal(
       { ...parts, model: parts.choice.modelName, cluster, monitor, admin },
       io,
