@@ -47,8 +47,6 @@ const heldElsewhere: readonly (readonly [file: string, test: string])[] = [
   ["packages/runtime/src/metric-families.ts", registry],
   ["packages/runtime/src/metric-names.ts", registry],
   ["packages/runtime/src/no-metrics.ts", startActor],
-  ["packages/testing/src/message-builders.ts", "packages/prefill-router/test/actor.test.ts"],
-  ["packages/testing/src/played-", "packages/prefill-router/test/actor.test.ts"],
   [
     "packages/text/src/template/chat-template-error.ts",
     "packages/text/test/template/chat-template.test.ts",

@@ -1,13 +1,8 @@
 import { workerId } from "@baton/protocol";
+import { testModel } from "@baton/testing";
 import { describe, expect, it } from "vitest";
 import { ClusterPicture } from "../src/cluster-picture.ts";
-import {
-  catalogWith,
-  catalogWorker,
-  heartbeatWith,
-  loadWith,
-  modelOfTests,
-} from "./support/builders.ts";
+import { catalogWith, catalogWorker, heartbeatWith, loadWith } from "./support/builders.ts";
 
 const graceMs = 900;
 
@@ -25,9 +20,7 @@ function pictureWith() {
 }
 
 const states = (picture: ClusterPicture) =>
-  Object.fromEntries(
-    (picture.model(modelOfTests)?.workers ?? []).map(({ id, state }) => [id, state]),
-  );
+  Object.fromEntries((picture.model(testModel)?.workers ?? []).map(({ id, state }) => [id, state]));
 const pair = [catalogWorker("p1"), catalogWorker("d1")];
 
 describe("ClusterPicture", () => {
@@ -57,11 +50,11 @@ describe("ClusterPicture", () => {
     const { picture, lost } = pictureWith();
     picture.takeCatalog(catalogWith(pair), 0);
     picture.hear(heartbeatWith("p1"));
-    const before = picture.model(modelOfTests);
+    const before = picture.model(testModel);
 
     picture.lose("p1", 1, "no_responders");
 
-    const after = picture.model(modelOfTests);
+    const after = picture.model(testModel);
     expect(before?.catalog.ready).toBe(true);
     expect(after?.catalog).toMatchObject({ ready: false, why: { code: "missing_prefill" } });
     expect(after?.catalog.sets).toContainEqual({
@@ -211,7 +204,7 @@ describe("ClusterPicture", () => {
     picture.hear(heartbeatWith("p1", { state: "draining" }));
 
     expect(states(picture)).toEqual({ p1: "draining", d1: "live" });
-    expect(picture.model(modelOfTests)?.catalog.sets[0]).toMatchObject({ refused: 1 });
+    expect(picture.model(testModel)?.catalog.sets[0]).toMatchObject({ refused: 1 });
     expect(picture.worker(workerId("d2"))).toBeUndefined();
   });
 
@@ -219,16 +212,16 @@ describe("ClusterPicture", () => {
     const { picture } = pictureWith();
     picture.takeCatalog(catalogWith(pair), 0);
     picture.hear(heartbeatWith("p1"));
-    const view = picture.model(modelOfTests);
+    const view = picture.model(testModel);
 
     picture.report(loadWith("p1"));
     picture.hear(heartbeatWith("p1"));
-    expect(picture.model(modelOfTests)).toBe(view);
+    expect(picture.model(testModel)).toBe(view);
     expect(picture.models()).toEqual([view]);
     expect(picture.model("other")).toBeUndefined();
 
     picture.lose("p1", 1, "silent");
-    expect(picture.model(modelOfTests)).not.toBe(view);
+    expect(picture.model(testModel)).not.toBe(view);
     expect(picture.models()[0]?.catalog.ready).toBe(false);
   });
 });

@@ -7,19 +7,13 @@ import {
   workerId,
 } from "@baton/protocol";
 import type { Bus } from "@baton/runtime";
-import { type MemoryCluster, memoryCluster } from "@baton/testing";
+import { type MemoryCluster, memoryCluster, PlayedActor, testModel } from "@baton/testing";
 import { describe, expect, it } from "vitest";
 import { createClusterView } from "../src/create-cluster-view.ts";
-import {
-  catalogWith,
-  catalogWorker,
-  heartbeatWith,
-  loadWith,
-  modelOfTests,
-} from "./support/builders.ts";
+import { catalogWith, catalogWorker, heartbeatWith, loadWith } from "./support/builders.ts";
 
 const beatMs = 250;
-const model = modelName(modelOfTests);
+const model = modelName(testModel);
 const pair = [catalogWorker("p1"), catalogWorker("d1")];
 
 /** A Discovery that says what the test wants. */
@@ -67,22 +61,8 @@ class FakeDiscovery {
   }
 }
 
-/** A worker's life signs, without a worker. */
-function beatWorker(cluster: MemoryCluster, id: string, generation = 1) {
-  const bus = cluster.bus(id);
-  bus.subscribe(cluster.subjects.probe("worker", workerId(id)), () => undefined);
-  const beat = (state: ActorHeartbeat["state"] = "ready") => {
-    if (bus.state !== "connected") return;
-    const heartbeat = heartbeatWith(id, { generation, state, model, intervalMs: beatMs });
-    bus.publish(
-      cluster.subjects.heartbeat("worker", model, workerId(id)),
-      ActorHeartbeat.encode(heartbeat),
-    );
-  };
-  cluster.clock.setRepeating(beatMs, () => beat());
-  beat();
-  return { bus, beat };
-}
+const playWorker = (cluster: MemoryCluster, id: string, generation = 1) =>
+  new PlayedActor(cluster, { role: "worker", id, model, generation });
 
 async function started(options: { readonly loads?: boolean } = {}) {
   const cluster = memoryCluster();
@@ -95,7 +75,7 @@ async function started(options: { readonly loads?: boolean } = {}) {
 }
 
 const states = (view: ReturnType<typeof createClusterView>) =>
-  Object.fromEntries((view.model(modelOfTests)?.workers ?? []).map(({ id, state }) => [id, state]));
+  Object.fromEntries((view.model(testModel)?.workers ?? []).map(({ id, state }) => [id, state]));
 
 describe("createClusterView", () => {
   it("asks for the catalog until Discovery is there, and then follows what it publishes", async () => {
@@ -131,8 +111,8 @@ describe("createClusterView", () => {
 
   it("keeps the last complete catalog while Discovery is gone and while a later one is incomplete", async () => {
     const { cluster, view, lost } = await started();
-    beatWorker(cluster, "p1");
-    beatWorker(cluster, "d1");
+    playWorker(cluster, "p1");
+    playWorker(cluster, "d1");
     const first = new FakeDiscovery(cluster);
     first.publish(pair);
     await cluster.clock.advanceBy(500);
@@ -155,8 +135,8 @@ describe("createClusterView", () => {
 
   it("sees a killed worker in under a second, with no Discovery", async () => {
     const { cluster, view, lost } = await started();
-    const worker = beatWorker(cluster, "p1");
-    beatWorker(cluster, "d1");
+    const worker = playWorker(cluster, "p1");
+    playWorker(cluster, "d1");
     const discovery = new FakeDiscovery(cluster);
     discovery.publish(pair);
     await cluster.clock.advanceBy(2_000);
@@ -168,12 +148,12 @@ describe("createClusterView", () => {
 
     expect(lost).toEqual(["p1 no_responders"]);
     expect(states(view)).toEqual({ p1: "lost", d1: "live" });
-    expect(view.model(modelOfTests)?.catalog.why?.code).toBe("missing_prefill");
+    expect(view.model(testModel)?.catalog.why?.code).toBe("missing_prefill");
   });
 
   it("counts a listed worker as live for a lease before it is heard", async () => {
     const { cluster, view, lost } = await started();
-    beatWorker(cluster, "p1");
+    playWorker(cluster, "p1");
     const discovery = new FakeDiscovery(cluster);
     discovery.publish(pair);
     await cluster.clock.advanceBy(900);
@@ -187,7 +167,7 @@ describe("createClusterView", () => {
 
   it("follows loads of listed models, by generation and sequence, and takes no work to one that refuses it", async () => {
     const { cluster, view } = await started();
-    const worker = beatWorker(cluster, "p1");
+    const worker = playWorker(cluster, "p1");
     const taken: number[] = [];
     view.onLoad(({ sequence }) => taken.push(sequence));
     const discovery = new FakeDiscovery(cluster);
@@ -211,7 +191,7 @@ describe("createClusterView", () => {
 
   it("follows no loads if it is not told to", async () => {
     const { cluster, view } = await started({ loads: false });
-    const worker = beatWorker(cluster, "p1");
+    const worker = playWorker(cluster, "p1");
     const discovery = new FakeDiscovery(cluster);
     discovery.publish(pair);
     await cluster.clock.advanceBy(100);
@@ -248,7 +228,7 @@ describe("createClusterView", () => {
 
   it("gives nobody up while the bus is away, and asks for the catalog when it is back", async () => {
     const { cluster, view, lost } = await started();
-    beatWorker(cluster, "p1");
+    playWorker(cluster, "p1");
     const discovery = new FakeDiscovery(cluster);
     discovery.publish(pair);
     await cluster.clock.advanceBy(300);

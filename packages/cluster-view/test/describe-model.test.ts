@@ -1,10 +1,11 @@
+import { testModel } from "@baton/testing";
 import { describe, expect, it } from "vitest";
 import { describeModel } from "../src/describe-model.ts";
-import { catalogWorker, modelOfTests } from "./support/builders.ts";
+import { catalogWorker } from "./support/builders.ts";
 
 describe("describeModel", () => {
   it("counts the states of each set and is ready when both roles live", () => {
-    const model = describeModel(modelOfTests, [
+    const model = describeModel(testModel, [
       catalogWorker("p1"),
       catalogWorker("p2", 1, "lost"),
       catalogWorker("d1"),
@@ -13,7 +14,7 @@ describe("describeModel", () => {
     ]);
 
     expect(model).toEqual({
-      model: modelOfTests,
+      model: testModel,
       ready: true,
       why: null,
       sets: [
@@ -24,10 +25,7 @@ describe("describeModel", () => {
   });
 
   it("says what is missing when a role has no live worker", () => {
-    const model = describeModel(modelOfTests, [
-      catalogWorker("d1"),
-      catalogWorker("p1", 1, "lost"),
-    ]);
+    const model = describeModel(testModel, [catalogWorker("d1"), catalogWorker("p1", 1, "lost")]);
 
     expect(model.ready).toBe(false);
     expect(model.why?.code).toBe("missing_prefill");

@@ -1,7 +1,7 @@
-import { actorId, LegFailed, Queued } from "@baton/protocol";
+import { Decode, Generate, RouteDecode, type WorkerRegistration } from "@baton/protocol";
+import { PlayedCluster, registrationOf, routeDecode } from "@baton/testing";
 import { describe, expect, it } from "vitest";
 import { decodeRouter } from "../src/index.ts";
-import { model, PlayedCluster, registered, routeDecode } from "./support/played-cluster.ts";
 
 const settings = {
   routerMode: "least-loaded",
@@ -13,22 +13,15 @@ const settings = {
 const one = { capacity: { maxSequences: 1 } };
 const staged = { handoff: new Uint8Array([1]) };
 
-async function serving(routers: number, ...workers: readonly ReturnType<typeof registered>[]) {
-  const cluster = new PlayedCluster();
+async function serving(routers: number, ...workers: readonly WorkerRegistration[]) {
+  const cluster = new PlayedCluster({
+    role: "decode-router",
+    request: RouteDecode,
+    commands: { generate: Generate, decode: Decode },
+  });
   const running = Array.from({ length: routers }, (_, index) =>
     cluster.memory.start(decodeRouter, settings, { id: `r-${index + 1}` }),
   );
-  const notices: string[] = [];
-  const bus = cluster.memory.bus("ear");
-  const { subjects } = cluster.memory;
-  const frontend = actorId("f-1");
-  bus.subscribe(subjects.toFrontend("queued", model, frontend), ({ payload }) => {
-    notices.push(`queued ${Queued.decode(payload).requestId}`);
-  });
-  bus.subscribe(subjects.toFrontend("failed", model, frontend), ({ payload }) => {
-    const { requestId, error } = LegFailed.decode(payload);
-    notices.push(`failed ${requestId} ${error.code}`);
-  });
   if (workers.length > 0) cluster.join(...workers);
   await cluster.pass(300);
   const gauge = async (name: "bookings" | "queued") => {
@@ -36,35 +29,35 @@ async function serving(routers: number, ...workers: readonly ReturnType<typeof r
     const line = new RegExp(`baton_router_${name}\\{.*role="decode"\\} (\\d+)`, "g");
     return [...text.matchAll(line)].map(([, value]) => Number(value));
   };
-  return { cluster, running, notices, gauge };
+  return { cluster, running, gauge };
 }
 
 describe("a DecodeRouter", () => {
   it("serves decode and aggregated workers by the same path", async () => {
-    const { cluster } = await serving(1, registered("d-1"), registered("a-1"));
+    const { cluster } = await serving(1, registrationOf("d-1"), registrationOf("a-1"));
 
     cluster.ask(routeDecode("r1", staged));
     cluster.ask(routeDecode("r2"));
     cluster.ask(routeDecode("r3", { pool: "aggregated" }));
     await cluster.pass();
 
-    expect(cluster.commands).toEqual(
+    expect(cluster.commands.map(({ id, verb, worker }) => [id, verb, worker])).toEqual(
       expect.arrayContaining([
-        { id: "r1", verb: "decode", worker: "d-1" },
-        { id: "r2", verb: "generate", worker: "d-1" },
-        { id: "r3", verb: "generate", worker: "a-1" },
+        ["r1", "decode", "d-1"],
+        ["r2", "generate", "d-1"],
+        ["r3", "generate", "a-1"],
       ]),
     );
   });
 
   it("is in no queue group while no worker generates", async () => {
-    const { cluster } = await serving(1, registered("p-1"));
+    const { cluster } = await serving(1, registrationOf("p-1"));
 
     cluster.ask(routeDecode("r1"));
     await cluster.pass();
     expect(cluster.bounced).toEqual(["r1"]);
 
-    cluster.join(registered("d-1"));
+    cluster.join(registrationOf("d-1"));
     await cluster.pass();
     cluster.ask(routeDecode("r2"));
     await cluster.pass();
@@ -72,7 +65,7 @@ describe("a DecodeRouter", () => {
   });
 
   it("refuses what waits when the last worker that generates goes", async () => {
-    const { cluster, notices } = await serving(1, registered("d-1", one));
+    const { cluster } = await serving(1, registrationOf("d-1", one));
     for (const id of ["r1", "r2"]) cluster.ask(routeDecode(id));
     await cluster.pass();
 
@@ -81,12 +74,12 @@ describe("a DecodeRouter", () => {
     cluster.ask(routeDecode("r3"));
     await cluster.pass();
 
-    expect(notices).toEqual(["queued r2", "failed r2 not_ready"]);
+    expect(cluster.notices).toEqual(["queued r2", "failed r2 not_ready"]);
     expect(cluster.bounced).toEqual(["r3"]);
   });
 
   it("lets go of a model that is gone, and takes it up again", async () => {
-    const { cluster, gauge } = await serving(1, registered("d-1"));
+    const { cluster, gauge } = await serving(1, registrationOf("d-1"));
     cluster.ask(routeDecode("r1"));
     await cluster.pass();
     expect(await gauge("bookings")).toEqual([1]);
@@ -95,7 +88,7 @@ describe("a DecodeRouter", () => {
     await cluster.pass(100);
     expect(await gauge("bookings")).toEqual([0]);
 
-    cluster.join(registered("d-2"));
+    cluster.join(registrationOf("d-2"));
     await cluster.pass();
     cluster.ask(routeDecode("r2"));
     await cluster.pass();
@@ -105,7 +98,7 @@ describe("a DecodeRouter", () => {
 
 describe("several DecodeRouters", () => {
   it("know each other's bookings, and hold none in the end", async () => {
-    const { cluster, gauge } = await serving(3, registered("d-1"), registered("d-2"));
+    const { cluster, gauge } = await serving(3, registrationOf("d-1"), registrationOf("d-2"));
     const ids = Array.from({ length: 12 }, (_, index) => `r-${index}`);
     for (const id of ids) {
       cluster.ask(routeDecode(id));
@@ -127,7 +120,7 @@ describe("several DecodeRouters", () => {
   });
 
   it("bring a newcomer up to date by the workers' own reports", async () => {
-    const { cluster, gauge } = await serving(1, registered("d-1"));
+    const { cluster, gauge } = await serving(1, registrationOf("d-1"));
     cluster.ask(routeDecode("r1"));
     await cluster.pass();
 
@@ -143,7 +136,7 @@ describe("several DecodeRouters", () => {
   });
 
   it("serve on when one of them drains", async () => {
-    const { cluster, running, notices } = await serving(2, registered("d-1"));
+    const { cluster, running } = await serving(2, registrationOf("d-1"));
 
     const drained = running[0]?.drain();
     await cluster.pass();
@@ -151,6 +144,6 @@ describe("several DecodeRouters", () => {
     for (const id of ["r1", "r2", "r3", "r4"]) cluster.ask(routeDecode(id));
     await cluster.pass();
 
-    expect([cluster.commands.length, cluster.bounced, notices]).toEqual([4, [], []]);
+    expect([cluster.commands.length, cluster.bounced, cluster.notices]).toEqual([4, [], []]);
   });
 });

@@ -1,10 +1,10 @@
 import type { WorkerView } from "@baton/cluster-view";
 import { Decode, Generate } from "@baton/protocol";
+import { registrationOf, routeDecode } from "@baton/testing";
 import { describe, expect, it } from "vitest";
 import { decodePolicy } from "../src/policy.ts";
-import { registered, routeDecode } from "./support/played-cluster.ts";
 
-const registration = registered("d-1");
+const registration = registrationOf("d-1");
 const chosen = {
   kind: "selected",
   workerId: routeDecode("r1").frontendId,

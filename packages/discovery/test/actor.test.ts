@@ -1,5 +1,5 @@
 import { Catalog, type RegistrationReply } from "@baton/protocol";
-import { type MemoryCluster, memoryCluster } from "@baton/testing";
+import { type MemoryCluster, memoryCluster, testModel } from "@baton/testing";
 import { describe, expect, it } from "vitest";
 import { discovery } from "../src/actor.ts";
 import type { DiscoveryConfig } from "../src/config.ts";
@@ -68,7 +68,7 @@ describe("discovery", () => {
     const { follower } = await readyCluster({ workers: ["p1", "d1"] });
 
     expect(states(follower.last())).toEqual({ p1: "live", d1: "live" });
-    expect(follower.last()?.models).toMatchObject([{ model: "smollm2", ready: true }]);
+    expect(follower.last()?.models).toMatchObject([{ model: testModel, ready: true }]);
   });
 
   it("sends many changes of one moment as one catalog", async () => {
@@ -99,7 +99,7 @@ describe("discovery", () => {
   it("sees a killed worker in under a second and keeps it, lost", async () => {
     const { cluster, follower, workers } = await readyCluster({ workers: ["p1", "d1"] });
 
-    await workers[0]?.kill();
+    workers[0]?.life.kill();
     await cluster.clock.advanceBy(950);
 
     expect(states(follower.last())).toEqual({ p1: "lost", d1: "live" });
@@ -111,11 +111,11 @@ describe("discovery", () => {
 
   it("takes a frozen worker back when it is heard again", async () => {
     const { cluster, follower, workers } = await readyCluster({ workers: ["p1", "d1"] });
-    workers[0]?.freeze();
+    workers[0]?.life.freeze();
     await cluster.clock.advanceBy(1_500);
     expect(states(follower.last())).toMatchObject({ p1: "lost" });
 
-    workers[0]?.thaw();
+    workers[0]?.life.thaw();
     await cluster.clock.advanceBy(300);
 
     expect(states(follower.last())).toMatchObject({ p1: "live" });
@@ -127,7 +127,7 @@ describe("discovery", () => {
     workers[0]?.deregister();
     await cluster.clock.advanceBy(20);
     expect(states(follower.last())).toEqual({ p1: "draining", d1: "live" });
-    await workers[0]?.kill();
+    workers[0]?.life.kill();
     await cluster.clock.advanceBy(1_000);
 
     expect(states(follower.last())).toEqual({ d1: "live" });
@@ -135,7 +135,7 @@ describe("discovery", () => {
 
   it("counts a restarted worker by its later generation", async () => {
     const { cluster, follower, workers } = await readyCluster({ workers: ["p1", "d1"] });
-    await workers[0]?.kill();
+    workers[0]?.life.kill();
     const again = new FakeWorker(cluster, "p1", {}, { generation: 2 });
 
     const reply = await after(cluster, again.register());
@@ -241,7 +241,7 @@ describe("discovery", () => {
 
     expect(states(follower.last())).toEqual({ p1: "live", d1: "live" });
     expect(follower.last()?.revision).toBe(revision);
-    await workers[0]?.kill();
+    workers[0]?.life.kill();
     await cluster.clock.advanceBy(1_500);
     expect(states(follower.last())).toMatchObject({ p1: "lost" });
   });
@@ -265,7 +265,7 @@ describe("discovery", () => {
   it("leaves nothing running when it stops", async () => {
     const { cluster, running, workers } = await readyCluster({ workers: ["p1"] });
 
-    for (const worker of workers) worker.freeze();
+    for (const worker of workers) worker.life.freeze();
     await after(cluster, running.drain(), 1_000);
 
     expect(running.state).toBe("stopped");

@@ -20,7 +20,7 @@ function setUp() {
   const bus = Object.assign(Object.create(context.bus) as typeof context.bus, { publish });
   const publisher = new CatalogPublisher({
     context: { ...context, bus },
-    namespace: "default",
+    namespace: "test",
     registry,
     speaks: () => says.speaks,
     onPublished: () => undefined,

@@ -49,9 +49,9 @@ describe("discovery's handlers", () => {
     const worker = new FakeWorker(cluster, "p1");
     await registered(worker);
     await cluster.clock.advanceBy(2_000);
-    worker.freeze();
+    worker.life.freeze();
     await cluster.clock.advanceBy(2_000);
-    worker.thaw();
+    worker.life.thaw();
     await cluster.clock.advanceBy(500);
 
     expect(await figure("baton_discovery_workers_changed_total", 'change="lost"')).toBe("1");
@@ -65,7 +65,7 @@ describe("discovery's handlers", () => {
     const say = async (generation: number) => {
       const bytes = WorkerDeregistration.encode({ id: "p1", generation });
       const subject = cluster.subjects.deregister();
-      const said = worker.bus.request(subject, bytes, { timeoutMs: 500 });
+      const said = worker.life.bus.request(subject, bytes, { timeoutMs: 500 });
       await cluster.clock.advanceBy(20);
       await said;
     };

@@ -1,9 +1,9 @@
 import { KvFeed, KvSnapshot } from "@baton/protocol";
-import { type MemoryCluster, memoryCluster } from "@baton/testing";
+import { type MemoryCluster, memoryCluster, PlayedDiscovery } from "@baton/testing";
 import { describe, expect, it } from "vitest";
 import { kvEventAggregator } from "../src/actor.ts";
 import type { KvEventAggregatorConfig } from "../src/config.ts";
-import { FakeDiscovery, FakeWorker, followFeed } from "./support/fake-cluster.ts";
+import { FakeWorker, followFeed } from "./support/fake-cluster.ts";
 import { model } from "./support/kv-world.ts";
 
 const config: KvEventAggregatorConfig = {
@@ -20,10 +20,10 @@ const config: KvEventAggregatorConfig = {
 async function started(options: { readonly config?: Partial<KvEventAggregatorConfig> } = {}) {
   const cluster = memoryCluster();
   const feed = followFeed(cluster);
-  const discovery = new FakeDiscovery(cluster);
+  const discovery = new PlayedDiscovery(cluster);
   const running = cluster.start(kvEventAggregator, { ...config, ...options.config }, { id: "agg" });
   const worker = new FakeWorker(cluster, "w1");
-  discovery.list(worker);
+  discovery.list([worker.entry()]);
   await cluster.clock.advanceBy(300);
   return { cluster, feed, discovery, running, worker };
 }
@@ -54,7 +54,7 @@ describe("kv-event-aggregator", () => {
   it("asks the worker for a missing range while it relays what others say", async () => {
     const { cluster, feed, discovery, worker } = await started();
     const other = new FakeWorker(cluster, "w2");
-    discovery.list(worker, other);
+    discovery.list([worker.entry(), other.entry()]);
     await cluster.clock.advanceBy(20);
     worker.answers = false;
     worker.store(1);
@@ -76,7 +76,7 @@ describe("kv-event-aggregator", () => {
     const { cluster, feed, discovery, worker } = await started();
     const late = new FakeWorker(cluster, "w2");
     for (const block of [1, 2, 3]) late.store(block, false);
-    discovery.list(worker, late);
+    discovery.list([worker.entry(), late.entry()]);
     await cluster.clock.advanceBy(20);
 
     late.store(4);
@@ -89,21 +89,21 @@ describe("kv-event-aggregator", () => {
   it("says gone of a worker that is lost, after its hold, and of one that was replaced at once", async () => {
     const { cluster, feed, discovery, worker } = await started();
     worker.store(1);
-    await worker.bus.close();
+    worker.life.kill();
     await cluster.clock.advanceBy(5_000);
     expect(feed.entries).toEqual(["batch w1/1 1"]);
     await cluster.clock.advanceBy(1_200);
     expect(feed.entries.at(-1)).toBe("gone w1/1 0");
 
     const again = new FakeWorker(cluster, "w1", 2);
-    discovery.list(again);
+    discovery.list([again.entry()]);
     await cluster.clock.advanceBy(20);
     again.store(5);
     await cluster.clock.advanceBy(20);
     expect(feed.entries.at(-1)).toBe("batch w1/2 1");
-    await again.bus.close();
+    again.life.kill();
     const third = new FakeWorker(cluster, "w1", 3);
-    discovery.list(third);
+    discovery.list([third.entry()]);
     await cluster.clock.advanceBy(50);
 
     expect(feed.entries.at(-1)).toBe("gone w1/2 0");
@@ -114,10 +114,10 @@ describe("kv-event-aggregator", () => {
     const { cluster, feed, worker } = await started();
     worker.store(1);
     await cluster.clock.advanceBy(20);
-    worker.freeze();
+    worker.life.freeze();
     await cluster.clock.advanceBy(2_000);
     worker.store(2, false);
-    worker.thaw();
+    worker.life.thaw();
     await cluster.clock.advanceBy(500);
 
     expect(feed.entries).toEqual(["batch w1/1 1", "batch w1/1 2"]);
@@ -237,7 +237,7 @@ describe("kv-event-aggregator", () => {
     worker.store(3);
     worker.answers = false;
     await cluster.clock.advanceBy(20);
-    worker.freeze();
+    worker.life.freeze();
 
     const drained = running.drain();
     await cluster.clock.advanceBy(5_000);

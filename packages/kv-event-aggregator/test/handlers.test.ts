@@ -1,13 +1,13 @@
 import { KvSnapshot } from "@baton/protocol";
-import { memoryCluster } from "@baton/testing";
+import { memoryCluster, PlayedDiscovery } from "@baton/testing";
 import { describe, expect, it } from "vitest";
 import { kvEventAggregator } from "../src/actor.ts";
-import { FakeDiscovery, FakeWorker } from "./support/fake-cluster.ts";
+import { FakeWorker } from "./support/fake-cluster.ts";
 import { model } from "./support/kv-world.ts";
 
 async function setUp(maxSnapshots: number) {
   const cluster = memoryCluster();
-  const discovery = new FakeDiscovery(cluster);
+  const discovery = new PlayedDiscovery(cluster);
   const config = {
     bufferedBatches: 8,
     recoveryAttempts: 2,
@@ -20,7 +20,7 @@ async function setUp(maxSnapshots: number) {
   };
   cluster.start(kvEventAggregator, config, { id: "agg" });
   const worker = new FakeWorker(cluster, "w1");
-  discovery.list(worker);
+  discovery.list([worker.entry()]);
   await cluster.clock.advanceBy(300);
   const consumer = cluster.bus("consumer");
   const ask = (name = model) =>
@@ -59,7 +59,7 @@ describe("getKvSnapshot", () => {
 
   it("does not ask workers that are lost", async () => {
     const { cluster, worker, ask } = await setUp(4);
-    await worker.bus.close();
+    worker.life.kill();
     await cluster.clock.advanceBy(1_500);
 
     const asked = ask();

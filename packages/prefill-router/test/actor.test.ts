@@ -1,8 +1,8 @@
-import { actorId, LegFailed, Queued } from "@baton/protocol";
+import { actorId, Prefill, RoutePrefill } from "@baton/protocol";
+import { PlayedCluster, registrationOf, routePrefill } from "@baton/testing";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { prefillRouter } from "../src/index.ts";
-import { model, PlayedCluster, registered, routePrefill } from "./support/played-cluster.ts";
 
 const settings = {
   routerMode: "least-loaded",
@@ -11,17 +11,24 @@ const settings = {
   bookingGraceMs: 2_000,
   refusalMs: 1_000,
 } as const;
-const prefill = registered("p-1", { capacity: { maxSequences: 1 } });
-const decode = registered("d-1");
+const prefill = registrationOf("p-1", { capacity: { maxSequences: 1 } });
+const decode = registrationOf("d-1");
 
-function startRouter(cluster: PlayedCluster, id: string) {
+const playedCluster = () =>
+  new PlayedCluster({
+    role: "prefill-router",
+    request: RoutePrefill,
+    commands: { prefill: Prefill },
+  });
+
+function startRouter(cluster: ReturnType<typeof playedCluster>, id: string) {
   const running = cluster.memory.start(prefillRouter, settings, { id });
   return { running, activation: () => running.heartbeat().activation?.[0]?.state };
 }
 
 /** Two routers, listening, with nobody to route to. */
 async function twoRouters() {
-  const cluster = new PlayedCluster();
+  const cluster = playedCluster();
   const routers = [startRouter(cluster, "r-1"), startRouter(cluster, "r-2")];
   await cluster.pass(300);
   return { cluster, routers, activations: () => routers.map(({ activation }) => activation()) };
@@ -29,22 +36,11 @@ async function twoRouters() {
 
 /** One router with a pair of workers, serving. */
 async function serving() {
-  const cluster = new PlayedCluster();
+  const cluster = playedCluster();
   const router = startRouter(cluster, "r-1");
-  const notices: string[] = [];
-  const bus = cluster.memory.bus("ear");
-  const { subjects } = cluster.memory;
-  const frontend = actorId("f-1");
-  bus.subscribe(subjects.toFrontend("queued", model, frontend), ({ payload }) => {
-    notices.push(`queued ${Queued.decode(payload).requestId}`);
-  });
-  bus.subscribe(subjects.toFrontend("failed", model, frontend), ({ payload }) => {
-    const { requestId, error } = LegFailed.decode(payload);
-    notices.push(`failed ${requestId} ${error.code}`);
-  });
   cluster.join(prefill, decode);
   await cluster.pass(300);
-  return { cluster, router, notices };
+  return { cluster, router };
 }
 
 describe("the activation of a prefill route", () => {
@@ -66,7 +62,7 @@ describe("the activation of a prefill route", () => {
     await cluster.pass();
 
     expect(activations()).toEqual(["active", "active"]);
-    expect(cluster.prefills.map(({ id, worker }) => [id, worker])).toEqual([["late", "p-1"]]);
+    expect(cluster.commands.map(({ id, worker }) => [id, worker])).toEqual([["late", "p-1"]]);
   });
 
   it("goes at once with the last prefill worker, and is back at once with the next", async () => {
@@ -80,7 +76,7 @@ describe("the activation of a prefill route", () => {
     await cluster.pass();
     expect([activations(), cluster.bounced]).toEqual([["unavailable", "unavailable"], ["between"]]);
 
-    cluster.join(registered("p-2"));
+    cluster.join(registrationOf("p-2"));
     await cluster.pass(5);
     expect(activations()).toEqual(["active", "active"]);
   });
@@ -98,7 +94,7 @@ describe("the activation of a prefill route", () => {
 
   it("is held back by a second set of either role, and comes when it goes", async () => {
     const { cluster, activations } = await twoRouters();
-    cluster.join(prefill, decode, registered("p-9", { set: "other" }));
+    cluster.join(prefill, decode, registrationOf("p-9", { set: "other" }));
     await cluster.pass();
     expect(activations()).toEqual(["none", "none"]);
 
@@ -106,7 +102,7 @@ describe("the activation of a prefill route", () => {
     await cluster.pass();
     expect(activations()).toEqual(["active", "active"]);
 
-    cluster.join(registered("d-9", { set: "other" }));
+    cluster.join(registrationOf("d-9", { set: "other" }));
     await cluster.pass();
     expect(activations()).toEqual(["unavailable", "unavailable"]);
   });
@@ -125,7 +121,7 @@ describe("the activation of a prefill route", () => {
     cluster.ask(routePrefill("r1"));
     await cluster.pass();
     expect(activations()).toEqual(["active", "active"]);
-    expect(cluster.prefills).toHaveLength(1);
+    expect(cluster.commands).toHaveLength(1);
   });
 
   it("ends the same at both routers, whoever came and went in whatever order", async () => {
@@ -142,7 +138,7 @@ describe("the activation of a prefill route", () => {
           if (present.delete(id)) cluster.leave(id);
           else {
             present.add(id);
-            cluster.join(registered(id, id.endsWith("9") ? { set: "other" } : {}));
+            cluster.join(registrationOf(id, id.endsWith("9") ? { set: "other" } : {}));
           }
           await cluster.pass(ms);
         }
@@ -169,7 +165,7 @@ describe("a PrefillRouter", () => {
     cluster.ask(routePrefill("r1", { traceparent: "00-1" }));
     await cluster.pass();
 
-    expect(cluster.prefills[0]?.command).toMatchObject({
+    expect(cluster.commands[0]?.command).toMatchObject({
       requestId: "r1",
       frontendId: "f-1",
       stream: 7,
@@ -182,22 +178,22 @@ describe("a PrefillRouter", () => {
   });
 
   it("lets requests wait for room, and refuses them when the prefill workers go", async () => {
-    const { cluster, notices } = await serving();
+    const { cluster } = await serving();
     for (const id of ["r1", "r2", "r3"]) cluster.ask(routePrefill(id));
     await cluster.pass();
-    expect(notices).toEqual(["queued r2", "queued r3"]);
+    expect(cluster.notices).toEqual(["queued r2", "queued r3"]);
 
     cluster.report("p-1", { sequence: 1, endedBookings: [routePrefill("r1").requestId] });
     await cluster.pass();
-    expect(cluster.prefills.map(({ id }) => id)).toEqual(["r1", "r2"]);
+    expect(cluster.commands.map(({ id }) => id)).toEqual(["r1", "r2"]);
 
     cluster.leave("p-1");
     await cluster.pass();
-    expect(notices.slice(2)).toEqual(["failed r3 not_ready"]);
+    expect(cluster.notices.slice(2)).toEqual(["failed r3 not_ready"]);
   });
 
   it("drains: leaves the group, refuses what waits, and stops", async () => {
-    const { cluster, router, notices } = await serving();
+    const { cluster, router } = await serving();
     for (const id of ["r1", "r2"]) cluster.ask(routePrefill(id));
     await cluster.pass();
 
@@ -207,12 +203,12 @@ describe("a PrefillRouter", () => {
     await drained;
 
     expect(router.running.state).toBe("stopped");
-    expect(notices).toEqual(["queued r2", "failed r2 draining"]);
+    expect(cluster.notices).toEqual(["queued r2", "failed r2 draining"]);
     expect(cluster.bounced).toEqual(["r3"]);
   });
 
   it("takes no requests before it knows a complete catalog", async () => {
-    const cluster = new PlayedCluster();
+    const cluster = playedCluster();
     cluster.memory.network.disconnect(actorId("disc"));
     const router = startRouter(cluster, "r-1");
     await cluster.pass(500);
@@ -239,6 +235,6 @@ describe("a PrefillRouter", () => {
     await cluster.pass(300);
     cluster.ask(routePrefill("r1"));
     await cluster.pass();
-    expect(cluster.prefills.map(({ id }) => id)).toEqual(["r1"]);
+    expect(cluster.commands.map(({ id }) => id)).toEqual(["r1"]);
   });
 });

@@ -2,9 +2,9 @@ import type { WorkerView } from "@baton/cluster-view";
 import { createBookings } from "@baton/kv-router";
 import { actorId, Prefill } from "@baton/protocol";
 import { CandidateTable } from "@baton/routing";
+import { routePrefill } from "@baton/testing";
 import { describe, expect, it } from "vitest";
 import { PrefillPolicy } from "../src/policy.ts";
-import { routePrefill } from "./support/played-cluster.ts";
 import { staysInRack, viewOf } from "./support/worker-views.ts";
 
 const inRack = (id: string, rack: string) => viewOf(id, { ...staysInRack, topology: { rack } });

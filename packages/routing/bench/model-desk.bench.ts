@@ -1,12 +1,12 @@
 import { createSelector } from "@baton/kv-router";
 import { actorId, Booking, type RouteDecode, requestId } from "@baton/protocol";
 import { type Bus, noMetrics } from "@baton/runtime";
-import { memoryCluster } from "@baton/testing";
+import { loadReport, memoryCluster, routeDecode } from "@baton/testing";
 import { bench, describe } from "vitest";
 import { ModelDesk } from "../src/model-desk.ts";
 import { routerMetrics } from "../src/router-metrics.ts";
-import { limits, model, plainPolicy, routeRequest } from "../test/support/desk-rig.ts";
-import { FakeView, loadReport, workerView } from "../test/support/fake-view.ts";
+import { limits, model, plainPolicy } from "../test/support/desk-rig.ts";
+import { FakeView, workerView } from "../test/support/fake-view.ts";
 
 const inRack = {
   constraints: { requiredTaints: ["baton.topology/rack=r1"], preferredTaints: {} },
@@ -47,7 +47,7 @@ function deskOver(count: number): {
   return {
     routeAndEnd: (changes) => {
       next += 1;
-      const request = routeRequest(`r-${next}`, changes);
+      const request = routeDecode(`r-${next}`, changes);
       desk.take(request);
       // The end of it, as a worker reports it; whichever worker it was, the cancel finds the booking.
       if (next % 16 !== 0) return;

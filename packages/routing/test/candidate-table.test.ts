@@ -1,9 +1,9 @@
 import { createBookings } from "@baton/kv-router";
 import { actorId, requestId } from "@baton/protocol";
-import { testGeneration } from "@baton/testing";
+import { loadReport, testGeneration } from "@baton/testing";
 import { describe, expect, it } from "vitest";
 import { CandidateTable } from "../src/candidate-table.ts";
-import { loadReport, workerView } from "./support/fake-view.ts";
+import { workerView } from "./support/fake-view.ts";
 
 function tableOf(...workers: ReturnType<typeof workerView>[]) {
   const bookings = createBookings({ limit: 10, graceMs: 0 });

@@ -1,11 +1,11 @@
 import { createSelector } from "@baton/kv-router";
 import { CancelRoute, RouteDecode, requestId, ServingError } from "@baton/protocol";
-import { memoryCluster } from "@baton/testing";
+import { loadReport, memoryCluster, routeDecode } from "@baton/testing";
 import { expect, it } from "vitest";
 import { DeskHost } from "../src/desk-host.ts";
 import { routerMetrics } from "../src/router-metrics.ts";
-import { limits, linesOf, listenAs, model, plainPolicy, routeRequest } from "./support/desk-rig.ts";
-import { FakeView, loadReport, workerView } from "./support/fake-view.ts";
+import { limits, linesOf, listenAs, model, plainPolicy } from "./support/desk-rig.ts";
+import { FakeView, workerView } from "./support/fake-view.ts";
 
 function rig() {
   const cluster = memoryCluster();
@@ -35,16 +35,13 @@ function rig() {
     host,
     worker,
     send: (id: string) =>
-      frontend.publish(
-        subjects.route("decode-router", model),
-        RouteDecode.encode(routeRequest(id)),
-      ),
+      frontend.publish(subjects.route("decode-router", model), RouteDecode.encode(routeDecode(id))),
     heard: async () => {
       await cluster.clock.advanceBy(0);
       return lines.splice(0);
     },
     ask: (id: string) =>
-      say(subjects.route("decode-router", model), RouteDecode.encode(routeRequest(id))),
+      say(subjects.route("decode-router", model), RouteDecode.encode(routeDecode(id))),
     cancel: (id: string) =>
       say(
         subjects.routeCancel("decode-router", model),

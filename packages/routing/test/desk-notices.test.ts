@@ -1,10 +1,10 @@
 import { actorId, Dispatched, LegFailed, Queued, ServingError } from "@baton/protocol";
-import { memoryCluster } from "@baton/testing";
+import { memoryCluster, routeDecode } from "@baton/testing";
 import { expect, it } from "vitest";
 import { DeskNotices, headOf } from "../src/desk-notices.ts";
-import { model, routeRequest } from "./support/desk-rig.ts";
+import { model } from "./support/desk-rig.ts";
 
-const request = routeRequest("r1");
+const request = routeDecode("r1");
 const head = { requestId: "r1", frontendId: "f-1", frontendGeneration: 1, stream: 7 };
 
 function rig() {

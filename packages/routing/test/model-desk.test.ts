@@ -1,16 +1,16 @@
 import { actorId, type Booking, ServingError } from "@baton/protocol";
-import { testGeneration } from "@baton/testing";
+import { loadReport, routeDecode, testGeneration } from "@baton/testing";
 import { describe, expect, it } from "vitest";
-import { deskRig, model, routeRequest, stagedRequest } from "./support/desk-rig.ts";
-import { loadReport, workerView } from "./support/fake-view.ts";
+import { deskRig, model, stagedRequest } from "./support/desk-rig.ts";
+import { workerView } from "./support/fake-view.ts";
 
 const one = { capacity: { maxSequences: 1 } };
 const pinnedTo = (id: string) => ({ rules: { decodeWorkerId: actorId(id) } });
-const ids = (...names: string[]) => names.map((name) => routeRequest(name).requestId);
+const ids = (...names: string[]) => names.map((name) => routeDecode(name).requestId);
 
 function bookingOn(id: string, changes: Partial<Booking> = {}): Booking {
   return {
-    bookingId: routeRequest("r9").requestId,
+    bookingId: routeDecode("r9").requestId,
     routerId: actorId("d-2"),
     frontendId: actorId("f-1"),
     workerId: actorId(id),
@@ -27,7 +27,7 @@ describe("a desk with room", () => {
   it("books, sends the work and tells the Frontend, in this order", async () => {
     const { desk, heard } = deskRig([workerView("w-1")]);
 
-    desk.take(routeRequest("r1"));
+    desk.take(routeDecode("r1"));
 
     expect(await heard()).toEqual([
       "booked r1 w-1",
@@ -40,7 +40,7 @@ describe("a desk with room", () => {
   it("counts its bookings at once, so that two requests go to two workers", async () => {
     const { desk, heard } = deskRig([workerView("w-1"), workerView("w-2")]);
 
-    for (const id of ["r1", "r2"]) desk.take(routeRequest(id));
+    for (const id of ["r1", "r2"]) desk.take(routeDecode(id));
 
     const sentTo = (await heard()).filter((line) => line.startsWith("generate"));
     expect(sentTo.map((line) => line.split(" ")[1]).sort()).toEqual(["w-1", "w-2"]);
@@ -48,10 +48,10 @@ describe("a desk with room", () => {
 
   it("drops a request that it has dispatched already", async () => {
     const { desk, heard } = deskRig([workerView("w-1")]);
-    desk.take(routeRequest("r1"));
+    desk.take(routeDecode("r1"));
     await heard();
 
-    desk.take(routeRequest("r1"));
+    desk.take(routeDecode("r1"));
 
     expect(await heard()).toEqual([]);
   });
@@ -71,8 +71,8 @@ describe("a desk with room", () => {
       },
     });
 
-    refusing.desk.take(routeRequest("r1"));
-    broken.desk.take(routeRequest("r2"));
+    refusing.desk.take(routeDecode("r1"));
+    broken.desk.take(routeDecode("r2"));
 
     expect(await refusing.heard()).toEqual(["failed r1 no_worker_available"]);
     expect(await broken.heard()).toEqual(["failed r2 internal"]);
@@ -84,7 +84,7 @@ describe("a desk with room", () => {
     const policy = { command: () => ({ verb: "generate", payload: work }) as const };
     const { desk, heard } = deskRig([workerView("w-1")], { policy });
 
-    desk.take(routeRequest("r1"));
+    desk.take(routeDecode("r1"));
 
     expect(await heard()).toEqual(["failed r1 payload_too_large"]);
   });
@@ -92,7 +92,7 @@ describe("a desk with room", () => {
   it("refuses what finds no place in the table of bookings", async () => {
     const { desk, heard } = deskRig([workerView("w-1")], { limits: { bookingLimit: 1 } });
 
-    for (const id of ["r1", "r2"]) desk.take(routeRequest(id));
+    for (const id of ["r1", "r2"]) desk.take(routeDecode(id));
 
     expect((await heard()).at(-1)).toBe("failed r2 overloaded");
     expect(desk.booked).toBe(1);
@@ -101,17 +101,17 @@ describe("a desk with room", () => {
 
 describe("a desk without workers that will do", () => {
   it.each([
-    { what: "there are none", workers: [], request: routeRequest("r1"), code: "not_ready" },
+    { what: "there are none", workers: [], request: routeDecode("r1"), code: "not_ready" },
     {
       what: "all of them drain",
       workers: [workerView("w-1", { state: "draining" })],
-      request: routeRequest("r1"),
+      request: routeDecode("r1"),
       code: "not_ready",
     },
     {
       what: "none has a required taint",
       workers: [workerView("w-1")],
-      request: routeRequest("r1", {
+      request: routeDecode("r1", {
         rules: { constraints: { requiredTaints: ["gpu"], preferredTaints: {} } },
       }),
       code: "no_worker_available",
@@ -119,13 +119,13 @@ describe("a desk without workers that will do", () => {
     {
       what: "the pinned one does not exist",
       workers: [workerView("w-1")],
-      request: routeRequest("r1", pinnedTo("w-9")),
+      request: routeDecode("r1", pinnedTo("w-9")),
       code: "unknown_worker",
     },
     {
       what: "they are of another type",
       workers: [workerView("w-1")],
-      request: routeRequest("r1", { pool: "aggregated" }),
+      request: routeDecode("r1", { pool: "aggregated" }),
       code: "not_ready",
     },
   ])("refuses with $code when $what", async ({ workers, request, code }) => {
@@ -140,7 +140,7 @@ describe("a desk without workers that will do", () => {
 describe("a desk whose workers are at their limits", () => {
   it("lets requests wait, and dispatches the first of them when a worker reports an end", async () => {
     const { cluster, desk, heard } = deskRig([workerView("w-1", one)]);
-    for (const id of ["r1", "r2", "r3"]) desk.take(routeRequest(id));
+    for (const id of ["r1", "r2", "r3"]) desk.take(routeDecode(id));
     expect((await heard()).slice(3)).toEqual(["queued r2", "queued r3"]);
 
     await cluster.clock.advanceBy(40);
@@ -158,10 +158,10 @@ describe("a desk whose workers are at their limits", () => {
     const { cluster, desk, heard } = deskRig([workerView("w-1", one)], {
       limits: { queueLimit: 1 },
     });
-    desk.take(routeRequest("r1"));
-    desk.take(routeRequest("r2", { timeoutMs: 100 }));
-    desk.take(routeRequest("r3"));
-    desk.take(routeRequest("r4", { timeoutMs: 0 }));
+    desk.take(routeDecode("r1"));
+    desk.take(routeDecode("r2", { timeoutMs: 100 }));
+    desk.take(routeDecode("r3"));
+    desk.take(routeDecode("r4", { timeoutMs: 0 }));
     expect((await heard()).slice(3)).toEqual([
       "queued r2",
       "failed r3 overloaded",
@@ -179,7 +179,7 @@ describe("a desk whose workers are at their limits", () => {
 
   it("never lets a staged request wait behind others", async () => {
     const { desk, heard } = deskRig([workerView("w-1", one)]);
-    for (const id of ["r1", "r2"]) desk.take(routeRequest(id));
+    for (const id of ["r1", "r2"]) desk.take(routeDecode(id));
     desk.take(stagedRequest("s1"));
     await heard();
 
@@ -209,10 +209,10 @@ describe("a desk whose workers are at their limits", () => {
 
   it("holds nobody up for a request that is pinned to a busy worker", async () => {
     const { desk, heard } = deskRig([workerView("w-1", one), workerView("w-2", one)]);
-    desk.take(routeRequest("r1", pinnedTo("w-1")));
-    desk.take(routeRequest("r2", pinnedTo("w-1")));
-    desk.take(routeRequest("r3"));
-    desk.take(routeRequest("r4"));
+    desk.take(routeDecode("r1", pinnedTo("w-1")));
+    desk.take(routeDecode("r2", pinnedTo("w-1")));
+    desk.take(routeDecode("r3"));
+    desk.take(routeDecode("r4"));
     expect((await heard()).slice(3)).toEqual([
       "queued r2",
       "booked r3 w-2",
@@ -230,7 +230,7 @@ describe("a desk whose workers are at their limits", () => {
 
   it("sends what waits to a worker that joins", async () => {
     const { desk, view, heard } = deskRig([workerView("w-1", one)]);
-    for (const id of ["r1", "r2"]) desk.take(routeRequest(id));
+    for (const id of ["r1", "r2"]) desk.take(routeDecode(id));
     await heard();
 
     view.set(workerView("w-2"));
@@ -245,17 +245,17 @@ describe("a desk and the ends of requests", () => {
     const { cluster, desk, heard } = deskRig([workerView("w-1")]);
     desk.cancel(ids("r1", "r2"));
 
-    desk.take(routeRequest("r1"));
+    desk.take(routeDecode("r1"));
     expect(await heard()).toEqual([]);
 
     await cluster.clock.advanceBy(5_000);
-    desk.take(routeRequest("r2"));
+    desk.take(routeDecode("r2"));
     expect(await heard()).toContain("generate w-1 r2");
   });
 
   it("takes a cancelled request out of queue and bookings, and uses the room", async () => {
     const { desk, heard } = deskRig([workerView("w-1", one)]);
-    for (const id of ["r1", "r2", "r3"]) desk.take(routeRequest(id));
+    for (const id of ["r1", "r2", "r3"]) desk.take(routeDecode(id));
     await heard();
 
     desk.cancel(ids("r2", "r1"));
@@ -274,7 +274,7 @@ describe("a desk and the ends of requests", () => {
     desk.reported(loadReport("w-1", { endedBookings: ids("r9") }));
     desk.hear(bookingOn("w-1"));
     desk.cancel(ids("r8"));
-    desk.hear(bookingOn("w-1", { bookingId: routeRequest("r8").requestId }));
+    desk.hear(bookingOn("w-1", { bookingId: routeDecode("r8").requestId }));
 
     expect(desk.booked).toBe(0);
   });
@@ -303,7 +303,7 @@ describe("a desk and the ends of requests", () => {
 
   it("learns from a worker what it runs, and mends what went by unheard", async () => {
     const { cluster, desk } = deskRig([workerView("w-1")]);
-    desk.take(routeRequest("r1"));
+    desk.take(routeDecode("r1"));
 
     desk.reported(loadReport("w-1", { liveBookings: ids("r5", "r6") }));
     expect(desk.booked).toBe(3);
@@ -320,11 +320,11 @@ describe("a desk and the loss of workers", () => {
     view.set(workerView("w-1"));
     desk.workersChanged();
 
-    desk.take(routeRequest("r1"));
+    desk.take(routeDecode("r1"));
     expect((await heard()).at(-1)).toBe("failed r1 worker_lost");
     expect(desk.booked).toBe(0);
 
-    desk.take(routeRequest("r2"));
+    desk.take(routeDecode("r2"));
     await cluster.clock.advanceBy(999);
     desk.sweep();
     expect(await heard()).toEqual(["queued r2"]);
@@ -339,45 +339,45 @@ describe("a desk and the loss of workers", () => {
     desk.workersChanged();
     desk.busIsBack();
 
-    desk.take(routeRequest("r1"));
+    desk.take(routeDecode("r1"));
     expect((await heard()).at(-1)).toBe("failed r1 bus_unavailable");
-    desk.take(routeRequest("r2"));
+    desk.take(routeDecode("r2"));
     expect(await heard()).toEqual(["queued r2"]);
     await cluster.clock.advanceBy(250);
     desk.sweep();
     expect((await heard()).at(-1)).toBe("failed r2 bus_unavailable");
 
     await cluster.clock.advanceBy(850);
-    desk.take(routeRequest("r3"));
+    desk.take(routeDecode("r3"));
     expect((await heard()).at(-1)).toBe("failed r3 worker_lost");
   });
 
   it("ignores a bounce of a request that is over", async () => {
     const { desk, heard } = deskRig([workerView("w-1")]);
-    desk.take(routeRequest("r1"));
+    desk.take(routeDecode("r1"));
     desk.cancel(ids("r1"));
     await heard();
 
-    desk.undeliverable(routeRequest("r1").requestId);
-    desk.undeliverable(routeRequest("r7").requestId);
+    desk.undeliverable(routeDecode("r1").requestId);
+    desk.undeliverable(routeDecode("r7").requestId);
 
     expect(await heard()).toEqual([]);
   });
 
   it("tells of a bounce that comes after the worker's loss was heard", async () => {
     const { desk, view, heard } = deskRig([workerView("w-1")]);
-    desk.take(routeRequest("r1"));
+    desk.take(routeDecode("r1"));
     desk.workerLost(view.lose("w-1"));
     await heard();
 
-    desk.undeliverable(routeRequest("r1").requestId);
+    desk.undeliverable(routeDecode("r1").requestId);
 
     expect(await heard()).toEqual(["failed r1 worker_lost"]);
   });
 
   it("drops a lost worker's bookings and sends what waits elsewhere", async () => {
     const { desk, view, heard } = deskRig([workerView("w-1", one), workerView("w-2", one)]);
-    for (const id of ["r1", "r2", "r3"]) desk.take(routeRequest(id));
+    for (const id of ["r1", "r2", "r3"]) desk.take(routeDecode(id));
     const toFirst = (await heard()).find((line) => line.startsWith("generate w-1"));
 
     desk.workerLost(view.lose("w-1"));
@@ -391,7 +391,7 @@ describe("a desk and the loss of workers", () => {
 
   it("refuses what waits when the last worker is lost", async () => {
     const { desk, view, heard } = deskRig([workerView("w-1", one)]);
-    for (const id of ["r1", "r2"]) desk.take(routeRequest(id));
+    for (const id of ["r1", "r2"]) desk.take(routeDecode(id));
     await heard();
 
     desk.workerLost(view.lose("w-1"));
@@ -404,14 +404,14 @@ describe("a desk and the loss of workers", () => {
     const { cluster, desk, view, heard } = deskRig([]);
     view.set(workerView("w-1"));
     desk.workersChanged();
-    desk.take(routeRequest("r1"));
+    desk.take(routeDecode("r1"));
     await cluster.clock.advanceBy(1);
     await heard();
 
     desk.workerLost(view.lose("w-1"));
     view.set(workerView("w-1", { generation: testGeneration + 1 }));
     desk.workersChanged();
-    desk.take(routeRequest("r2"));
+    desk.take(routeDecode("r2"));
 
     expect(await heard()).toContain("booked r2 w-1");
   });
@@ -420,10 +420,10 @@ describe("a desk and the loss of workers", () => {
 describe("a desk and the loss of others", () => {
   it("forgets a lost Frontend's requests, but not those of its next life", async () => {
     const { desk, heard } = deskRig([workerView("w-1", one)]);
-    desk.take(routeRequest("r1"));
-    desk.take(routeRequest("r2"));
-    desk.take(routeRequest("r3", { frontendGeneration: 2 }));
-    desk.take(routeRequest("r4", { frontendId: actorId("f-2") }));
+    desk.take(routeDecode("r1"));
+    desk.take(routeDecode("r2"));
+    desk.take(routeDecode("r3", { frontendGeneration: 2 }));
+    desk.take(routeDecode("r4", { frontendId: actorId("f-2") }));
     await heard();
 
     desk.frontendLost(actorId("f-1"), 1);
@@ -438,7 +438,7 @@ describe("a desk and the loss of others", () => {
 
   it("dispatches nothing while its bus is gone, and refuses on return what waited", async () => {
     const { cluster, desk, view, heard } = deskRig([workerView("w-1", one)]);
-    for (const id of ["r1", "r2"]) desk.take(routeRequest(id, { timeoutMs: 500 }));
+    for (const id of ["r1", "r2"]) desk.take(routeDecode(id, { timeoutMs: 500 }));
     await heard();
 
     cluster.network.disconnect(actorId("d-1"));
@@ -457,8 +457,8 @@ describe("a desk and the loss of others", () => {
 
 it("counts what it did by role, and shows what it holds", async () => {
   const { cluster, desk, heard } = deskRig([workerView("w-1", one)]);
-  for (const id of ["r1", "r2"]) desk.take(routeRequest(id));
-  desk.take(routeRequest("r3", { pool: "aggregated" }));
+  for (const id of ["r1", "r2"]) desk.take(routeDecode(id));
+  desk.take(routeDecode("r3", { pool: "aggregated" }));
   await heard();
 
   const text = await cluster.metrics.text();

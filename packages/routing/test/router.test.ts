@@ -9,11 +9,17 @@ import {
   requestId,
   ServingError,
 } from "@baton/protocol";
-import { memoryCluster, testGeneration } from "@baton/testing";
+import {
+  actorHeartbeat,
+  loadReport,
+  memoryCluster,
+  routeDecode,
+  testGeneration,
+} from "@baton/testing";
 import { describe, expect, it } from "vitest";
 import { Router } from "../src/router.ts";
-import { linesOf, listenAs, model, plainPolicy, routeRequest } from "./support/desk-rig.ts";
-import { FakeView, loadReport, workerView } from "./support/fake-view.ts";
+import { linesOf, listenAs, model, plainPolicy } from "./support/desk-rig.ts";
+import { FakeView, workerView } from "./support/fake-view.ts";
 
 const settings = {
   routerMode: "least-loaded",
@@ -64,7 +70,7 @@ async function routerRig(workers = [workerView("w-1", oneAtATime)]) {
     ask: (id: string, changesOf: Partial<RouteDecode> = {}) =>
       say(
         subjects.route("decode-router", model),
-        RouteDecode.encode(routeRequest(id, changesOf)),
+        RouteDecode.encode(routeDecode(id, changesOf)),
         id,
       ),
     report: async (id: string, facts: Partial<LoadReport>) => {
@@ -184,25 +190,7 @@ describe("a router that hears of others", () => {
     await ask("r1", { frontendGeneration: 5 });
     await ask("r2", { frontendGeneration: 5 });
     const heartbeat = (state: ActorHeartbeat["state"]): Uint8Array =>
-      ActorHeartbeat.encode({
-        id: "f-1",
-        role: "frontend",
-        namespace: "test",
-        model: null,
-        generation: 5,
-        sequence: 1,
-        intervalMs: 250,
-        state,
-        why: null,
-        pid: 1,
-        host: "h",
-        admin: null,
-        workerType: null,
-        set: null,
-        activation: null,
-        catalog: null,
-        api: null,
-      });
+      ActorHeartbeat.encode(actorHeartbeat("f-1", { role: "frontend", generation: 5, state }));
     const subject = cluster.subjects.heartbeat("frontend", null, actorId("f-1"));
 
     await say(subject, heartbeat("ready"));
@@ -309,7 +297,7 @@ describe("a router and its models", () => {
     router.open(other);
 
     const subject = cluster.subjects.route("decode-router", other);
-    const heard = await say(subject, RouteDecode.encode(routeRequest("r1")));
+    const heard = await say(subject, RouteDecode.encode(routeDecode("r1")));
 
     expect(heard).toContain("booked r1 w-2");
     expect(router.models).toEqual([model, other]);

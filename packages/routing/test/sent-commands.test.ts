@@ -1,11 +1,11 @@
 import { actorId, requestId } from "@baton/protocol";
+import { routeDecode } from "@baton/testing";
 import { expect, it } from "vitest";
 import { headOf } from "../src/desk-notices.ts";
 import { SentCommands } from "../src/sent-commands.ts";
-import { routeRequest } from "./support/desk-rig.ts";
 
 const sent = (id: string, atMs: number, frontendGeneration = 1) => ({
-  head: headOf(routeRequest(id, { frontendGeneration })),
+  head: headOf(routeDecode(id, { frontendGeneration })),
   workerId: actorId("w-1"),
   atMs,
 });

@@ -1,13 +1,13 @@
 import { actorId } from "@baton/protocol";
+import { routeDecode } from "@baton/testing";
 import { describe, expect, it } from "vitest";
 import { type Waiting, WaitingRoom } from "../src/waiting-room.ts";
-import { routeRequest } from "./support/desk-rig.ts";
 
-type Request = ReturnType<typeof routeRequest>;
+type Request = ReturnType<typeof routeDecode>;
 
 function waiting(id: string, changes: Partial<Waiting<Request>> & Partial<Request> = {}) {
   const { isStaged = false, kind = "any", arrivedMs = 0, ...request } = changes;
-  return { request: routeRequest(id, request), arrivedMs, isStaged, kind };
+  return { request: routeDecode(id, request), arrivedMs, isStaged, kind };
 }
 
 function roomWith(...all: readonly Waiting<Request>[]) {

@@ -5,6 +5,7 @@ import type {
   ModelCard,
   WorkerCapacity,
   WorkerRegistration,
+  WorkerType,
 } from "@baton/protocol";
 
 /** The model that builders speak of unless told otherwise. */
@@ -40,13 +41,14 @@ export function workerCapacity(changes: Partial<WorkerCapacity> = {}): WorkerCap
   };
 }
 
+/** What a test says of a registration; the rest is by default. */
+export type RegistrationChanges = Partial<Omit<WorkerRegistration, "card" | "capacity">> & {
+  readonly card?: Partial<ModelCard>;
+  readonly capacity?: Partial<WorkerCapacity>;
+};
+
 /** A worker's registration: a decode worker `w-1` with no needs, unless changed. */
-export function workerRegistration(
-  changes: Partial<Omit<WorkerRegistration, "card" | "capacity">> & {
-    readonly card?: Partial<ModelCard>;
-    readonly capacity?: Partial<WorkerCapacity>;
-  } = {},
-): WorkerRegistration {
+export function workerRegistration(changes: RegistrationChanges = {}): WorkerRegistration {
   const workerType = changes.workerType ?? "decode";
   return {
     id: "w-1",
@@ -65,6 +67,22 @@ export function workerRegistration(
     card: modelCard(changes.card),
     capacity: workerCapacity(changes.capacity),
   };
+}
+
+const typesByLetter: Readonly<Record<string, WorkerType>> = { p: "prefill", d: "decode" };
+const needsOf: Readonly<Record<WorkerType, WorkerRegistration["needs"]>> = {
+  prefill: [["decode"]],
+  decode: [["prefill"]],
+  aggregated: [],
+};
+
+/**
+ * The registration of a worker whose type is the first letter of its id: `p-1` prefills, `d-1` decodes, every other is
+ * aggregated. The first two need each other.
+ */
+export function registrationOf(id: string, changes: RegistrationChanges = {}): WorkerRegistration {
+  const workerType = changes.workerType ?? typesByLetter[id[0] ?? ""] ?? "aggregated";
+  return workerRegistration({ id, workerType, needs: needsOf[workerType], ...changes });
 }
 
 /** A worker of a catalog, live unless changed. */

@@ -3,6 +3,8 @@ export {
   catalogWorker,
   modelCard,
   promptTokens,
+  type RegistrationChanges,
+  registrationOf,
   testGeneration,
   testModel,
   workerCapacity,
@@ -15,6 +17,10 @@ export {
   type TestContext,
   type TestContextOptions,
 } from "./memory-cluster.ts";
+export { actorHeartbeat, loadReport, routeDecode, routePrefill } from "./message-builders.ts";
+export { PlayedActor, type PlayedActorOptions } from "./played-actor.ts";
+export { PlayedCluster, type PlayedCommand, type PlayedRouting } from "./played-cluster.ts";
+export { PlayedDiscovery } from "./played-discovery.ts";
 export {
   natsAvailable,
   natsSuiteTitle,

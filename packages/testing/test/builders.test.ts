@@ -1,6 +1,12 @@
 import { Catalog, WorkerRegistration } from "@baton/protocol";
 import { describe, expect, it } from "vitest";
-import { catalog, catalogWorker, promptTokens, workerRegistration } from "../src/builders.ts";
+import {
+  catalog,
+  catalogWorker,
+  promptTokens,
+  registrationOf,
+  workerRegistration,
+} from "../src/builders.ts";
 
 describe("builders", () => {
   it("make registrations and catalogs that travel unchanged", () => {
@@ -21,6 +27,23 @@ describe("builders", () => {
       { workerType: "prefill", set: "prefill", live: 1, lost: 0, refused: 0 },
       { workerType: "decode", set: "decode", live: 0, lost: 1, refused: 0 },
     ]);
+  });
+
+  it("take a worker's type from its id unless told, and what it needs from its type", () => {
+    const workers = [
+      registrationOf("p-1"),
+      registrationOf("d2", { needs: [], card: { blockSize: 16 } }),
+      registrationOf("x", { set: "other" }),
+      registrationOf("p-9", { workerType: "decode" }),
+    ];
+
+    expect(workers.map(({ id, workerType, set, needs }) => [id, workerType, set, needs])).toEqual([
+      ["p-1", "prefill", "prefill", [["decode"]]],
+      ["d2", "decode", "decode", []],
+      ["x", "aggregated", "other", []],
+      ["p-9", "decode", "decode", [["prefill"]]],
+    ]);
+    expect(workers[1]?.card).toMatchObject({ model: "test-model", blockSize: 16 });
   });
 
   it("make prompts that depend on length and seed only", () => {

@@ -1,31 +1,14 @@
 import type { ActorHeartbeat } from "@baton/protocol";
-import { catalog, catalogWorker, testModel, workerRegistration } from "@baton/testing";
+import {
+  actorHeartbeat,
+  catalog,
+  catalogWorker,
+  testModel,
+  workerRegistration,
+} from "@baton/testing";
 import { describe, expect, it } from "vitest";
 import { statusOf } from "../../src/bus-tools/status.ts";
 import { statusText } from "../../src/bus-tools/status-text.ts";
-
-function heartbeat(changes: Partial<ActorHeartbeat>): ActorHeartbeat {
-  return {
-    id: "a",
-    role: "frontend",
-    namespace: "test",
-    model: null,
-    generation: 1,
-    sequence: 0,
-    intervalMs: 250,
-    state: "ready",
-    why: null,
-    pid: 7,
-    host: "h",
-    admin: null,
-    api: null,
-    workerType: null,
-    set: null,
-    activation: null,
-    catalog: null,
-    ...changes,
-  };
-}
 
 const prefill = catalogWorker(
   workerRegistration({ id: "p", workerType: "prefill", needs: [["decode"]] }),
@@ -33,11 +16,12 @@ const prefill = catalogWorker(
 const decode = catalogWorker(
   workerRegistration({ id: "d", workerType: "decode", needs: [["prefill"]] }),
 );
+const frontend = actorHeartbeat("f", { role: "frontend" });
 const router = (id: string, state: "pending" | "active" | "unavailable"): ActorHeartbeat =>
-  heartbeat({ id, role: "prefill-router", activation: [{ model: testModel, state }] });
+  actorHeartbeat(id, { role: "prefill-router", activation: [{ model: testModel, state }] });
 
 const decodeRouter = (state: ActorHeartbeat["state"]): ActorHeartbeat =>
-  heartbeat({ id: "dr", role: "decode-router", state });
+  actorHeartbeat("dr", { role: "decode-router", state });
 
 describe("statusOf", () => {
   it("shows of several routers the worst activation", () => {
@@ -93,7 +77,7 @@ describe("statusOf", () => {
   it("shows workers that Discovery lost beside the actors that answered", () => {
     const lost = { ...prefill, state: "lost" as const };
 
-    const { actors } = statusOf([heartbeat({ id: "f" })], catalog([lost, decode]));
+    const { actors } = statusOf([frontend], catalog([lost, decode]));
 
     expect(actors.map(({ id, state }) => [id, state])).toEqual([
       ["f", "ready"],
@@ -102,7 +86,7 @@ describe("statusOf", () => {
   });
 
   it("has the actors even when Discovery is gone", () => {
-    expect(statusOf([heartbeat({ id: "f" })], null)).toMatchObject({
+    expect(statusOf([frontend], null)).toMatchObject({
       actors: [{ id: "f", role: "frontend" }],
       models: [],
     });
@@ -113,7 +97,7 @@ describe("statusText", () => {
   it("shows models, then actors, in columns", () => {
     const text = statusText(
       statusOf(
-        [router("r1", "active"), decodeRouter("ready"), heartbeat({ id: "f" })],
+        [router("r1", "active"), decodeRouter("ready"), frontend],
         catalog([prefill, decode]),
       ),
     );

@@ -43,7 +43,7 @@ function apply(registry: Registry, step: Command, nowMs: number): void {
 }
 
 const snapshot = (registry: Registry) =>
-  toCatalog(registry, { namespace: "default", epoch: 1, revision: 1, complete: true });
+  toCatalog(registry, { namespace: "test", epoch: 1, revision: 1, complete: true });
 
 describe("Registry, any history", () => {
   it("serves one card a set and one block size a model, and counts every change it shows", () => {

@@ -111,7 +111,7 @@ describe("Registry: leases", () => {
     registry.lose("p1", 1, false, 1);
 
     const foreign = registry.register(registrationWith("p3", {}, { namespace: "other" }), 2);
-    expect(foreign).toEqual({ kind: "rejected", why: "this is namespace default" });
+    expect(foreign).toEqual({ kind: "rejected", why: "this is namespace test" });
     expect(registry.register(registrationWith("p3"), 3).kind).toBe("accepted");
     expect(statesOf(registry)).toEqual({ p2: "live", p3: "live" });
     expect(registry.register(registrationWith("p4"), 4).kind).toBe("rejected");

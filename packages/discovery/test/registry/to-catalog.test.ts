@@ -1,4 +1,5 @@
 import { Catalog } from "@baton/protocol";
+import { testModel } from "@baton/testing";
 import { describe, expect, it } from "vitest";
 import { toCatalog } from "../../src/registry/to-catalog.ts";
 import { registrationWith, registryWith } from "../support/builders.ts";
@@ -11,7 +12,7 @@ describe("toCatalog", () => {
     registry.register(registrationWith("d2", { blockSize: 16 }), 0);
     registry.register(registrationWith("a1", { model: "solo" }), 0);
 
-    const mark = { namespace: "default", epoch: 9, revision: 3, complete: true };
+    const mark = { namespace: "test", epoch: 9, revision: 3, complete: true };
     const catalog = Catalog.decode(Catalog.encode(toCatalog(registry, mark)));
 
     expect(catalog).toMatchObject(mark);
@@ -22,7 +23,7 @@ describe("toCatalog", () => {
       ["a1", "live"],
     ]);
     expect(catalog.models.map(({ model, ready }) => [model, ready])).toEqual([
-      ["smollm2", true],
+      [testModel, true],
       ["solo", true],
     ]);
   });
@@ -32,7 +33,7 @@ describe("toCatalog", () => {
     registry.register(registrationWith("p1"), 0);
     registry.register(registrationWith("d2", { blockSize: 16 }), 0);
 
-    const mark = { namespace: "default", epoch: 9, revision: 3, complete: true };
+    const mark = { namespace: "test", epoch: 9, revision: 3, complete: true };
 
     expect(toCatalog(registry, mark).models[0]).toMatchObject({
       ready: false,

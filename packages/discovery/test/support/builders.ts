@@ -1,4 +1,5 @@
-import type { ModelCard, WorkerRegistration, WorkerType } from "@baton/protocol";
+import type { ModelCard, WorkerRegistration } from "@baton/protocol";
+import { type RegistrationChanges, registrationOf } from "@baton/testing";
 import { Registry, type RegistryOptions } from "../../src/registry/registry.ts";
 
 export const leaseMs = 900;
@@ -8,7 +9,7 @@ export const waitingClaimMs = 10_000;
 
 export function registryWith(options: Partial<RegistryOptions> = {}): Registry {
   return new Registry({
-    namespace: "default",
+    namespace: "test",
     leaseMs,
     lostOwnsMs,
     forgetAfterMs,
@@ -18,54 +19,23 @@ export function registryWith(options: Partial<RegistryOptions> = {}): Registry {
   });
 }
 
-const types = { p: "prefill", d: "decode", a: "aggregated" } as const;
-const needsOf: Record<WorkerType, WorkerRegistration["needs"]> = {
-  prefill: [["decode"]],
-  decode: [["prefill"]],
-  aggregated: [],
-};
-
-/** A worker whose type is the first letter of its id. `card` overrides fields of its card. */
+/** A worker of generation 1 whose type is the first letter of its id. `card` overrides fields of its card. */
 export function registrationWith(
   id: string,
   card: Partial<ModelCard> = {},
-  fields: Partial<WorkerRegistration> = {},
+  changes: Omit<RegistrationChanges, "card"> = {},
 ): WorkerRegistration {
-  const workerType = types[id[0] as "p"];
-  return {
-    id,
+  return registrationOf(id, {
     generation: 1,
-    namespace: "default",
-    workerType,
-    set: workerType,
-    needs: needsOf[workerType],
     card: {
-      model: "smollm2",
-      modelType: ["chat", "completions"],
-      engine: "mock",
-      blockSize: 64,
-      hashSalt: "",
       contextLength: 4_096,
       tokenizerChecksum: "aa",
       descriptor: { kvType: "f16", layers: 30 },
       capabilities: ["seed", "n"],
       ...card,
     },
-    capacity: {
-      totalBlocks: 100,
-      maxSequences: 8,
-      maxBatchedTokens: 512,
-      dpStartRank: 0,
-      dpSize: 1,
-    },
-    topology: {},
-    taints: [],
-    kvTransfer: null,
-    host: "h",
-    pid: 1,
-    admin: null,
-    ...fields,
-  };
+    ...changes,
+  });
 }
 
 /** Each worker's state, by id. */

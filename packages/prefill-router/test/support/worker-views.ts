@@ -1,14 +1,14 @@
 import type { WorkerView } from "@baton/cluster-view";
 import { workerId } from "@baton/protocol";
-import { registered } from "./played-cluster.ts";
+import { type RegistrationChanges, registrationOf } from "@baton/testing";
 
 /** A live worker as a view shows it; its type is the first letter of its id. */
 export function viewOf(
   id: string,
-  changes: Parameters<typeof registered>[1] & { readonly state?: WorkerView["state"] } = {},
+  changes: RegistrationChanges & { readonly state?: WorkerView["state"] } = {},
 ): WorkerView {
   const { state = "live", ...registration } = changes;
-  const worker = registered(id, registration);
+  const worker = registrationOf(id, registration);
   return {
     id: workerId(id),
     generation: worker.generation,

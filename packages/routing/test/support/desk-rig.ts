@@ -12,7 +12,7 @@ import {
   type RouteDecode,
   requestId,
 } from "@baton/protocol";
-import { type MemoryCluster, memoryCluster, testModel } from "@baton/testing";
+import { type MemoryCluster, memoryCluster, routeDecode, testModel } from "@baton/testing";
 import { commandFields } from "../../src/command-fields.ts";
 import type { DeskLimits, DeskPolicy } from "../../src/desk-policy.ts";
 import { ModelDesk } from "../../src/model-desk.ts";
@@ -43,30 +43,9 @@ export const plainPolicy: DeskPolicy<RouteDecode> = {
   },
 };
 
-/** A request without ticket and rules, for a decode worker, from Frontend `f-1`. */
-export function routeRequest(id: string, changes: Partial<RouteDecode> = {}): RouteDecode {
-  return {
-    requestId: requestId(id),
-    frontendId: actorId("f-1"),
-    frontendGeneration: 1,
-    stream: 7,
-    timeoutMs: 10_000,
-    promptTokens: 128,
-    blockHashes: new Uint8Array(16),
-    sequenceHashes: new Uint8Array(16),
-    rules: null,
-    work: new Uint8Array(4),
-    traceparent: null,
-    handoff: null,
-    overrides: null,
-    pool: "decode",
-    ...changes,
-  };
-}
-
-/** The same with staged KV. */
+/** A request for a decode worker, with staged KV. */
 export function stagedRequest(id: string, changes: Partial<RouteDecode> = {}): RouteDecode {
-  return routeRequest(id, { handoff: new Uint8Array([1]), ...changes });
+  return routeDecode(id, { handoff: new Uint8Array([1]), ...changes });
 }
 
 const readers: Readonly<Record<string, (bytes: Uint8Array, id: string) => string>> = {

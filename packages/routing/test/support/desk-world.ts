@@ -12,11 +12,17 @@ import {
   requestId,
 } from "@baton/protocol";
 import type { Bus } from "@baton/runtime";
-import { type MemoryCluster, memoryCluster, testGeneration } from "@baton/testing";
+import {
+  loadReport,
+  type MemoryCluster,
+  memoryCluster,
+  routeDecode,
+  testGeneration,
+} from "@baton/testing";
 import { DeskHost } from "../../src/desk-host.ts";
 import { routerMetrics } from "../../src/router-metrics.ts";
-import { limits, model, plainPolicy, routeRequest } from "./desk-rig.ts";
-import { FakeView, loadReport, workerView } from "./fake-view.ts";
+import { limits, model, plainPolicy } from "./desk-rig.ts";
+import { FakeView, workerView } from "./fake-view.ts";
 
 const maxSequences = 2;
 
@@ -144,7 +150,7 @@ export class DeskWorld {
 
   ask(changes: Partial<RouteDecode>): void {
     this.#asked += 1;
-    const request = routeRequest(`r-${this.#asked}`, { timeoutMs: 3_000, ...changes });
+    const request = routeDecode(`r-${this.#asked}`, { timeoutMs: 3_000, ...changes });
     this.fates.set(request.requestId, {
       isCancelled: false,
       commands: 0,

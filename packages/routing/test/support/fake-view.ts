@@ -1,11 +1,12 @@
 import type { ClusterView, ModelView, WorkerView } from "@baton/cluster-view";
 import { type LoadReport, modelName, type WorkerId, workerId } from "@baton/protocol";
-import { testGeneration, workerRegistration } from "@baton/testing";
-
-type Changes = Parameters<typeof workerRegistration>[0];
+import { type RegistrationChanges, workerRegistration } from "@baton/testing";
 
 /** A worker as a view shows it: live, without a report, unless changed. */
-export function workerView(id: string, changes: Changes & Partial<WorkerView> = {}): WorkerView {
+export function workerView(
+  id: string,
+  changes: RegistrationChanges & Partial<WorkerView> = {},
+): WorkerView {
   const { state = "live", load = null, ...registered } = changes;
   const registration = workerRegistration({ ...registered, id });
   return {
@@ -15,26 +16,6 @@ export function workerView(id: string, changes: Changes & Partial<WorkerView> = 
     workerType: registration.workerType,
     state,
     load,
-  };
-}
-
-/** A report of an idle worker. */
-export function loadReport(id: string, changes: Partial<LoadReport> = {}): LoadReport {
-  return {
-    workerId: workerId(id),
-    generation: testGeneration,
-    sequence: 1,
-    accepting: true,
-    runningSequences: 0,
-    waitingSequences: 0,
-    activeBlocks: 0,
-    cachedBlocks: 0,
-    totalBlocks: 100,
-    waitingPrefillTokens: 0,
-    handoffsHeld: 0,
-    endedBookings: [],
-    liveBookings: null,
-    ...changes,
   };
 }
 

@@ -25,7 +25,7 @@ import {
   WorkerRegistration,
 } from "@baton/protocol";
 import { type Bus, type BusMessage, type RunningActor, readOptions } from "@baton/runtime";
-import { type MemoryCluster, memoryCluster, promptTokens } from "@baton/testing";
+import { actorHeartbeat, type MemoryCluster, memoryCluster, promptTokens } from "@baton/testing";
 import { createMockEngine } from "../../src/engines/mock/index.ts";
 import {
   createWorker,
@@ -116,25 +116,12 @@ export class FakeFrontend {
 
   beat(state: ActorHeartbeat["state"]): void {
     if (this.bus.state !== "connected") return;
-    const beat: ActorHeartbeat = {
-      id: this.id,
+    const beat = actorHeartbeat(this.id, {
       role: "frontend",
-      namespace: this.#cluster.namespace,
-      model: null,
       generation: this.generation,
       sequence: this.#beats++,
-      intervalMs: 250,
       state,
-      why: null,
-      pid: 1,
-      host: "test-host",
-      admin: null,
-      workerType: null,
-      set: null,
-      api: null,
-      activation: null,
-      catalog: null,
-    };
+    });
     const subject = this.#cluster.subjects.heartbeat("frontend", null, this.id);
     this.bus.publish(subject, ActorHeartbeat.encode(beat));
   }
