@@ -78,6 +78,8 @@ export class PeerWatch {
   #lastSweepAtMs = 0;
   /** Silence counts from here at the earliest. */
   #hearingSinceMs = 0;
+  /** For one lease from here peers may still be on their way back to the bus, and nobody is asked. */
+  #connectedAtMs = 0;
   /** When the bus was last asked something that it has answered. */
   #busAskedAtMs = Number.NEGATIVE_INFINITY;
   #isAskingBus = false;
@@ -107,10 +109,12 @@ export class PeerWatch {
       bus.onState((state) => {
         if (state !== "connected") return;
         this.#hearingSinceMs = clock.nowMs();
+        this.#connectedAtMs = clock.nowMs();
         this.#isAskingBus = false;
       }),
     );
     this.#hearingSinceMs = clock.nowMs();
+    this.#connectedAtMs = clock.nowMs();
     this.#lastSweepAtMs = clock.nowMs();
     this.#sweep = clock.setRepeating(this.#sweepMs, () => this.#look());
   }
@@ -206,7 +210,7 @@ export class PeerWatch {
   #lookAt(watched: Watched, nowMs: number): void {
     const intervalMs = watched.heartbeat.intervalMs;
     const leaseMs = this.#leaseIntervals * intervalMs;
-    if (nowMs - this.#hearingSinceMs < leaseMs) return;
+    if (nowMs - this.#connectedAtMs < leaseMs) return;
     const silentMs = nowMs - watched.heardAtMs;
     const probeMs = this.#probeIntervals * intervalMs;
     if (silentMs < probeMs) return;
@@ -214,7 +218,7 @@ export class PeerWatch {
     if (!hasBusAnswered && !this.#isAskingBus) {
       this.#askBus(nowMs).catch(() => undefined); // the next look asks again
     }
-    if (silentMs >= leaseMs) {
+    if (silentMs >= leaseMs && nowMs - this.#hearingSinceMs >= leaseMs) {
       if (hasBusAnswered) this.#lose(watched, "silent");
     } else if (!watched.isProbing) {
       this.#probe(watched, leaseMs).catch(() => undefined); // the outcome is in the record

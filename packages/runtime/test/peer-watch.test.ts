@@ -210,6 +210,21 @@ describe("PeerWatch", () => {
     expect(told).toEqual([]);
   });
 
+  it("asks after a peer though it stood still itself just before: nobody there is an answer", async () => {
+    const { clock, network, told, start } = world();
+    start("w-1");
+    await clock.advanceBy(2_000);
+    told.length = 0;
+
+    network.pause(actorId("watcher"));
+    network.kill(actorId("w-1"));
+    await clock.advanceBy(3_000);
+    network.resume(actorId("watcher"));
+    await clock.advanceBy(800);
+
+    expect(told).toEqual(["w-1 lost no_responders"]);
+  });
+
   it("leaves no timer, subscription or awaited reply behind", async () => {
     const { clock, network, watch, told, bus } = world();
 
