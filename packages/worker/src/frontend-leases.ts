@@ -31,6 +31,8 @@ export class FrontendLeases {
       { roles: ["frontend"] },
       {
         onLost: ({ heartbeat }) => deps.onLost(heartbeat.id as ActorId, heartbeat.generation),
+        // An earlier life may have left work here without ever having been heard.
+        onAlive: ({ heartbeat }) => deps.onLost(heartbeat.id as ActorId, heartbeat.generation - 1),
       },
     );
   }

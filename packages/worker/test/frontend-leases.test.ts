@@ -39,4 +39,19 @@ describe("a lost Frontend", () => {
       expect(await held()).toBe(1);
     },
   );
+
+  it("that was never heard has its work aborted when a later life of it is", async () => {
+    const gone = new FakeFrontend(cluster, "fe-gone");
+    gone.isBeating = false;
+    const worker = await cluster.startWorker({ "worker-type": "prefill" });
+    gone.prefill(worker, "staged");
+    await cluster.until(() => gone.prefilled.length === 1);
+    expect(await cluster.metric(worker, "baton_worker_handoffs_held")).toBe(1);
+
+    Object.assign(gone, { generation: 2 });
+    gone.beat("ready");
+    await cluster.clock.advanceBy(20);
+
+    expect(await cluster.metric(worker, "baton_worker_handoffs_held")).toBe(0);
+  });
 });
