@@ -50,6 +50,17 @@ function onDispatched(state: RelayState, bytes: Uint8Array): void {
     return;
   }
   dispatched(state, request, fact.leg, fact.workerId, fact.generation);
+  // The router may have chosen a worker in the moment in which it was lost, and this notice come after that news.
+  if (request.activeLeg !== fact.leg || !isGone(state, fact)) return;
+  const error = new ServingError("worker_lost", { workerId: fact.workerId, why: "lost before" });
+  request.send({ type: "lost", error });
+}
+
+/** Whether this life of a worker is known to be over. One that is not known yet may be new. */
+function isGone(state: RelayState, { workerId, generation }: Dispatched): boolean {
+  const worker = state.view.worker(workerId);
+  if (worker === undefined || worker.generation < generation) return false;
+  return worker.generation > generation || worker.state === "lost";
 }
 
 /** The prompt's KV is computed and staged, or the generation has ended with its first token. */

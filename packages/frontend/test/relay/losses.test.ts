@@ -88,6 +88,37 @@ describe("a peer that is gone", () => {
     expect(one.sink.outcome()).toBe(`failed ${stage} worker_lost`);
   });
 
+  it.each([
+    ["prefill", "p1", "settle", "prefill.running"],
+    ["decode", "d1", "toDecodeRouting", "handoff"],
+  ] as const)(
+    "the %s worker, just before the router tells that it was chosen: worker_lost",
+    async (leg, worker, reach, stage) => {
+      const rig = new RelayRig();
+      const one = rig.submit();
+      await rig.settle();
+      if (reach !== "settle") await rig[reach](one);
+
+      rig.view.lose(worker);
+      rig.dispatched(one, leg, worker);
+      await rig.settle(10);
+
+      expect(one.sink.outcome()).toBe(`failed ${stage} worker_lost`);
+    },
+  );
+
+  it("an earlier life of the worker that was chosen: nothing happens", async () => {
+    const rig = new RelayRig();
+    const one = rig.submit();
+    await rig.settle();
+
+    rig.view.lose("p1");
+    rig.dispatched(one, "prefill", "p1", 2);
+    await rig.settle(10);
+
+    expect(one.sink.outcome()).toBe("running");
+  });
+
   it("the prefill worker, once tokens stream: nothing happens", async () => {
     const rig = new RelayRig();
     const one = rig.submit();
