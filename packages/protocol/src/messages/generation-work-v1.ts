@@ -2,8 +2,8 @@ import { bytesToTokens, tokensToBytes } from "../codec.ts";
 import { arrayMessage, type MessageType, malformed } from "../message-type.ts";
 
 /**
- * What an engine needs to know about the wanted output. Absent means the engine's neutral value. Decision 36:
- * one map, encoded once by the Frontend, passed unopened by routers.
+ * What an engine needs to know about the wanted output. Absent means the engine's neutral value. One map,
+ * encoded once by the Frontend, passed unopened by routers.
  */
 export interface GenerationParams {
   /** Most output tokens, at least 1. */
