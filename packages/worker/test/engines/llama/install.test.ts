@@ -37,6 +37,7 @@ for (const name of ["node-llama-cpp", native]) {
   writeFileSync("node_modules/" + name + "/package.json", JSON.stringify(manifest));
   writeFileSync("node_modules/" + name + "/index.js", "");
 }
+writeFileSync("node_modules/.package-lock.json", "{}");
 writeFileSync("seen.json", JSON.stringify({ argv: process.argv, env: process.env }));
 console.log("added 117 packages");
 `;
@@ -65,6 +66,16 @@ describe("installLlamaEngine", () => {
     const npm = await fakeNpm("never", "process.exit(1)");
     const installed = await installLlamaEngine({ env: {}, folder, npm }, () => {});
     expect(installed.folder).toBe(folder);
+  });
+
+  it("installs again what npm was cut short in", async () => {
+    const folder = join(base, "cut");
+    const npm = await fakeNpm("good-again", installsBoth);
+    await installLlamaEngine({ env: {}, folder, npm }, () => {});
+    await rm(join(folder, "node_modules", ".package-lock.json"));
+    expect(await findLlamaEngine(folder)).toBeUndefined();
+    await installLlamaEngine({ env: {}, folder, npm }, () => {});
+    expect(await findLlamaEngine(folder)).toMatchObject({ version: "3.22.1" });
   });
 
   it("says that the registry cannot be reached, and what to type later", async () => {
