@@ -12,7 +12,6 @@ const subjects = "packages/protocol/test/subjects.prop.test.ts";
 const heldElsewhere: readonly (readonly [file: string, test: string])[] = [
   ["packages/cli/src/bus-tools/status-text.ts", "packages/cli/test/bus-tools/status.test.ts"],
   ["packages/cli/src/bus-tools/tail-text.ts", "packages/cli/test/bus-tools/tail.test.ts"],
-  ["packages/cli/src/command-io.ts", up],
   ["packages/cli/src/commands/", up],
   ["packages/cli/src/observer.ts", up],
   ["packages/cli/src/up/", up],

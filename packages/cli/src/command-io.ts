@@ -16,6 +16,7 @@ export interface CommandIo {
 
 /** The real process. */
 export function processIo(): CommandIo {
+  endWithReader(process.stdout, (code) => process.exit(code));
   return {
     // biome-ignore lint/style/noProcessEnv: the one place where a command reads its environment.
     env: process.env,
@@ -36,4 +37,15 @@ export function processIo(): CommandIo {
       };
     },
   };
+}
+
+/** Ends the process in peace once whoever read its output, such as `head`, has seen enough. */
+export function endWithReader(
+  output: Pick<NodeJS.WriteStream, "on">,
+  exit: (code: number) => void,
+): void {
+  output.on("error", (error: NodeJS.ErrnoException) => {
+    if (error.code !== "EPIPE") throw error;
+    exit(0);
+  });
 }
