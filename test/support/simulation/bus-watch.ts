@@ -31,8 +31,12 @@ export interface WatchOptions {
   readonly racks: ReadonlyMap<string, string>;
   /** How long after a request's end something of it may still be sent, in ms. */
   readonly dropBoundMs: number;
+  /** How long after its Frontend's death something of a request may still be sent, in ms. */
+  readonly orphanBoundMs: number;
 }
 
+/** Two heartbeats: who has lived so long beside somebody has heard of it. */
+const acquaintanceMs = 500;
 const joinedBytes = 16 * 1024 * 1024;
 
 /** Hears every message of a run: its digest, and what no message may say. */
@@ -177,6 +181,13 @@ export class BusWatch {
         continue;
       }
       this.#checkNotOver(client.requestId, atMs, `${frame.workerId} sends tokens`);
+      const diedAtMs = client.frontend?.diedAtMs ?? null;
+      // A generation is a start in epoch ms: who started just before may never have heard the Frontend.
+      const hadHeard = diedAtMs !== null && frame.generation < diedAtMs - acquaintanceMs;
+      if (hadHeard && atMs - diedAtMs > this.#options.orphanBoundMs) {
+        const afterMs = Math.round(atMs - diedAtMs);
+        this.#report(`${frame.workerId} works for a Frontend that died ${afterMs} ms ago`);
+      }
       const text = String.fromCharCode(...tokens);
       const wanted = client.expected.generated[choice]?.slice(offset, offset + tokens.length);
       if (text !== wanted) {

@@ -17,7 +17,7 @@ export function planRequests(draw: Draw, temper: Temper, shape: ClusterShape): P
       frontend: draw.integer(0, shape.frontends - 1),
       prompt: drawPrompt(draw, heads, index),
       output: drawOutput(draw),
-      leavesAfterMs: temper === "calm" || !draw.chance(0.3) ? null : drawPatience(draw),
+      leavesAfterMs: temper === "calm" || !draw.chance(0.35) ? null : drawPatience(draw, shape),
     });
   }
   return requests.sort((a, b) => a.atMs - b.atMs);
@@ -60,11 +60,11 @@ function drawLength(draw: Draw): number {
   ])();
 }
 
-/** Some leave at once, most while something runs, a few after the end. */
-function drawPatience(draw: Draw): number {
+/** Some leave at once, many while messages cross, most while something runs, a few after the end. */
+function drawPatience(draw: Draw, { maxDelayMs }: ClusterShape): number {
   return draw.weighted([
     [() => 0, 1],
-    [() => draw.between(0, 10), 3],
+    [() => draw.between(0, 4 * maxDelayMs), 5],
     [() => draw.between(0, 150), 4],
     [() => draw.between(0, 1_000), 2],
   ])();

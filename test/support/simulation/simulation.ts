@@ -48,6 +48,8 @@ const getToKnowMs = 600;
 const peacefulRestMs = 800;
 /** A killed worker is seen within this time. */
 const deathSeenMs = 1_000;
+/** A killed Frontend is seen within this time. */
+const orphanSeenMs = 1_300;
 const leaveBoundMs = 10_000;
 const maxViolations = 20;
 
@@ -73,7 +75,11 @@ export class Simulation {
     const racks = plan.actors.flatMap(({ id, rack }) =>
       rack === null ? [] : [[id, rack] as const],
     );
-    const bounds = { racks: new Map(racks), dropBoundMs: dropBoundMs(plan) };
+    const bounds = {
+      racks: new Map(racks),
+      dropBoundMs: dropBoundMs(plan),
+      orphanBoundMs: orphanBoundMs(plan),
+    };
     this.#watch = new BusWatch(this.#clients, bounds, (text) => this.#report(text));
     this.#cluster.network.observe((message) => this.#hear(message));
     this.#visitor = new Visitor(this.#cluster);
@@ -363,6 +369,11 @@ function dropBoundMs(plan: SimulationPlan): number {
   return isPeaceful(plan)
     ? 4 * maxDelayMs + 2 * decodeMs + prefillMs + 10
     : Number.POSITIVE_INFINITY;
+}
+
+/** A lease, an interval and a look; without bound where a worker may not hear, or has no way to know. */
+function orphanBoundMs({ shape, temper }: SimulationPlan): number {
+  return temper === "deaths" ? orphanSeenMs + 4 * shape.maxDelayMs : Number.POSITIVE_INFINITY;
 }
 
 /** Whether nothing but clients goes away. */
