@@ -19,14 +19,26 @@ export function requireNode(major) {
 
 /**
  * Runs a command in the checkout with its output on stderr; ends this process with its code if it fails. A signal
- * ends the command, by force after two seconds, and then this process: npm may tidy up for half a minute, and begins anew
- * the next time anyway.
+ * ends the command with what it started, by force after two seconds, and then this process: npm may tidy up for half a
+ * minute, and begins anew the next time anyway.
  */
 export async function run(command, args, options = {}) {
-  const child = spawn(command, args, { cwd: root, stdio: ["ignore", 2, 2], ...options });
+  const child = spawn(command, args, {
+    cwd: root,
+    stdio: ["ignore", 2, 2],
+    detached: true,
+    ...options,
+  });
+  const killAll = (signal) => {
+    try {
+      process.kill(-child.pid, signal);
+    } catch (error) {
+      if (error.code !== "ESRCH") throw error;
+    }
+  };
   const pass = (signal) => {
-    child.kill(signal);
-    setTimeout(() => child.kill("SIGKILL"), 2000).unref();
+    killAll(signal);
+    setTimeout(killAll, 2000, "SIGKILL").unref();
   };
   process.on("SIGINT", pass).on("SIGTERM", pass);
   const [code, signal] = await once(child, "exit").catch((error) => {
@@ -34,7 +46,10 @@ export async function run(command, args, options = {}) {
     return [1, null];
   });
   process.off("SIGINT", pass).off("SIGTERM", pass);
-  if (signal !== null) process.kill(process.pid, signal);
+  if (signal !== null) {
+    killAll("SIGKILL");
+    process.kill(process.pid, signal);
+  }
   if (code !== 0) process.exit(code ?? 1);
 }
 
