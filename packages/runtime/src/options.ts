@@ -151,6 +151,9 @@ function issueText(
   const field = set.fields.find((candidate) => candidate.key === key);
   const name = origins.get(key) ?? `--${field?.flag ?? key}`;
   const value = raw[key];
+  if (value === undefined && field !== undefined && issue.code === "invalid_type") {
+    return `${name} is needed (or ${field.env})`;
+  }
   return value === undefined
     ? `${name}: ${issue.message}`
     : `${name} ${JSON.stringify(value)}: ${issue.message}`;

@@ -86,6 +86,11 @@ describe("readOptions", () => {
     expect(fromEnv).toMatchObject({ decodeOnly: false, topology: ["rack=1", "zone=a"] });
   });
 
+  it("says which option is needed, and its variable", () => {
+    const needy = defineOptions("", { nats: z.string().describe("URL.") });
+    expect(() => readOptions(needy, nothing)).toThrow("--nats is needed (or BATON_NATS)");
+  });
+
   it("names every bad option and where it came from", () => {
     const read = (): unknown =>
       readOptions(options, {
