@@ -111,9 +111,11 @@ class History {
     expect(load.activeBlocks).toBeGreaterThanOrEqual(0);
     expect(load.runningSequences).toBeLessThanOrEqual(this.engine.options.maxNumSeqs);
     expect(load.stagedHandoffs).toBe(this.withState("staged").length);
-    expect(load.reservedHandoffs).toBe(this.reservations.size);
     expect(load.waitingSequences === 0).toBe(load.waitingPrefillTokens === 0);
+    // What a pass reserves as it begins is told with its result.
+    expect(load.reservedHandoffs).toBeGreaterThanOrEqual(this.reservations.size);
     if (this.passOpen) return;
+    expect(load.reservedHandoffs).toBe(this.reservations.size);
     this.follower.apply(this.engine.takeEvents());
     const late = new EventFollower();
     late.apply(this.engine.snapshot());
