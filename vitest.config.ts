@@ -9,6 +9,7 @@ export default defineConfig({
         extends: true,
         test: {
           name: "units",
+          maxWorkers: "100%",
           include: ["packages/*/test/**/*.test.ts", "test/**/*.test.ts"],
           exclude: ["test/e2e/**", "**/node_modules/**"],
           benchmark: { include: ["packages/*/bench/**/*.bench.ts"] },
