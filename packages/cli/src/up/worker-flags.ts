@@ -40,7 +40,9 @@ export function engineFlags(
     if (value !== undefined && value !== "") given[field.flag] = String(value);
   }
   const workers = counts.prefill + counts.decode + counts.aggregated;
-  const share = String(Math.max(1, Math.floor(availableParallelism() / Math.max(1, workers))));
+  // As if there were two at least: float sums depend on the threads, and one aggregated worker should give the very text
+  // that a prefill and a decode worker give.
+  const share = String(Math.max(1, Math.floor(availableParallelism() / Math.max(2, workers))));
   return {
     engine: choice.engine,
     "model-name": choice.modelName,
