@@ -353,6 +353,14 @@ export function engineContract(name: string, create: () => Promise<EngineUnderTe
       expect(dumped.blocks().length).toBeGreaterThan(0);
     });
 
+    const expectUnsupported = async (job: EngineJob) => {
+      engine.prefill(job);
+      await subject.until(() => heard.isOver(job));
+
+      expect(heard.failed.get(job.requestId)).toMatchObject({ code: "unsupported" });
+      await expectIdle();
+    };
+
     it("serves several at once and mixes nothing up", async () => {
       const jobs = [1, 2, 3, 4].map((seed) => jobOf(`s${seed}`, promptOf(12 + seed, seed)));
       for (const job of jobs) engine.generate(job);
@@ -365,10 +373,13 @@ export function engineContract(name: string, create: () => Promise<EngineUnderTe
       await expectIdle();
     });
 
-    it("forks the choices of a handed-over prompt", async (test) => {
-      if (!can("n")) test.skip("this engine samples one choice");
+    it("forks the choices of a handed-over prompt, or says that it samples one", async () => {
       const tokens = promptOf(card.blockSize + 2);
       const params = { n: 3, temperature: 1, seed: 11 };
+      if (!can("n")) {
+        await expectUnsupported(jobOf("p1", tokens, params));
+        return;
+      }
       const alone = await generate(jobOf("a1", tokens, params));
       const from = await prefill(jobOf("p1", tokens, params));
       const to = jobOf("d1", tokens, params);
@@ -385,9 +396,12 @@ export function engineContract(name: string, create: () => Promise<EngineUnderTe
       await expectIdle();
     });
 
-    it("gives the same log-probabilities with and without a handoff", async (test) => {
-      if (!can("logprobs")) test.skip("this engine reports no log-probabilities");
+    it("gives the same log-probabilities with and without a handoff, or says that it has none", async () => {
       const tokens = promptOf(card.blockSize + 2);
+      if (!can("logprobs")) {
+        await expectUnsupported(jobOf("p1", tokens, { logprobs: 2 }));
+        return;
+      }
       const alone = await generate(jobOf("a1", tokens, { logprobs: 2 }));
       const from = await prefill(jobOf("p1", tokens, { logprobs: 2 }));
       const to = jobOf("d1", tokens, { logprobs: 2 });
