@@ -67,6 +67,7 @@ export {
   type OptionField,
   type OptionKind,
   type OptionSources,
+  readBothOptions,
   readOptions,
 } from "./options.ts";
 export {

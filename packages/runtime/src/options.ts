@@ -67,6 +67,26 @@ export function readOptions<Config>(set: OptionSet<Config>, sources: OptionSourc
   return parsed.data;
 }
 
+/** Reads two sets from the same sources. Throws `config_invalid` that names the bad options of both. */
+export function readBothOptions<First, Second>(
+  first: OptionSet<First>,
+  second: OptionSet<Second>,
+  sources: OptionSources,
+): readonly [First, Second] {
+  const problems: string[] = [];
+  const read = <Config>(set: OptionSet<Config>): Config | undefined => {
+    try {
+      return readOptions(set, sources);
+    } catch (error) {
+      problems.push(ServingError.from(error).message);
+      return undefined;
+    }
+  };
+  const configs = [read(first), read(second)] as const;
+  if (problems.length === 0) return configs as readonly [First, Second];
+  throw new ServingError("config_invalid", { problem: problems.join("; "), options: problems });
+}
+
 type Issue = z.core.$ZodIssue;
 
 interface FieldSchema {

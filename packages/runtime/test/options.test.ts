@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
-import { defineOptions, readOptions } from "../src/index.ts";
+import { defineOptions, readBothOptions, readOptions } from "../src/index.ts";
 
 const options = defineOptions("decode-router", {
   drainTimeoutMs: z.coerce
@@ -102,5 +102,24 @@ describe("readOptions", () => {
       /--drain-timeout-ms.*BATON_DECODE_ROUTER_DECODE_ONLY.*--router-mode "best"/s,
     );
     expect(read).toThrow(expect.objectContaining({ code: "config_invalid" }));
+  });
+});
+
+describe("readBothOptions", () => {
+  const port = defineOptions("", { port: z.number().int().default(1).describe("A port.") });
+
+  it("gives both configurations", () => {
+    expect(readBothOptions(options, port, { flags: { port: "7" }, env: {} })).toMatchObject([
+      { decodeOnly: false },
+      { port: 7 },
+    ]);
+  });
+
+  it("names the bad options of both sets", () => {
+    const flags = { "drain-timeout-ms": "soon", port: "abc" };
+
+    expect(() => readBothOptions(options, port, { flags, env: {} })).toThrow(
+      /--drain-timeout-ms.*--port/s,
+    );
   });
 });

@@ -1,5 +1,5 @@
 import type { ActorRole } from "@baton/protocol";
-import { readOptions, runActorProcess } from "@baton/runtime";
+import { readBothOptions, runActorProcess } from "@baton/runtime";
 import type { CommandIo } from "../command-io.ts";
 import { actorOptions } from "../common-options.ts";
 import { definitions } from "../definitions.ts";
@@ -11,13 +11,15 @@ export async function runActorCommand(
   flags: Readonly<Record<string, unknown>>,
   io: CommandIo,
 ): Promise<number> {
-  const sources = { flags, env: io.env };
-  const common = readOptions(actorOptions, sources);
   const definition = definitions[role];
+  const [common, config] = readBothOptions(actorOptions, definition.options, {
+    flags,
+    env: io.env,
+  });
   const id = common.id ?? io.random.id(role);
   return runActorProcess({
     definition,
-    config: readOptions(definition.options, sources),
+    config,
     common: { ...common, id },
     clock: io.clock,
     random: randomOf(common.seed)(id),

@@ -175,10 +175,17 @@ function batonObject(summary: RequestSummary, wish: AnswerWish) {
   };
   return {
     ...(wish.includeRoute ? route : {}),
-    ...(wish.includeTiming ? { timing_ms: summary.timingMs } : {}),
+    ...(wish.includeTiming ? { timing_ms: toMicroseconds(summary.timingMs) } : {}),
   };
 }
 
 function answerId({ endpoint, requestId }: AnswerFrame): string {
   return `${endpoint === "chat" ? "chatcmpl" : "cmpl"}-${requestId}`;
+}
+
+/** Times as people read them: milliseconds to the microsecond. */
+function toMicroseconds(timingMs: RequestSummary["timingMs"]): Readonly<Record<string, number>> {
+  return Object.fromEntries(
+    Object.entries(timingMs).map(([state, ms]) => [state, Math.round(ms * 1_000) / 1_000]),
+  );
 }
