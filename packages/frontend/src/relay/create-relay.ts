@@ -44,6 +44,7 @@ export function createRelay(
     table,
     prepare,
     mayHaveRouter,
+    busBackAtMs: Number.NEGATIVE_INFINITY,
     pump: new OutputPump(clock, noteOutput),
     cleanup: new Cleanup({ bus, subjects, log, dropped: metrics.cleanupsDropped }),
     transitions: new TransitionLog(options, {

@@ -147,14 +147,17 @@ export function onUndeliverable(state: RelayState, key: string): void {
   const leg = request.legs[bounce.leg];
   leg.isOver = true;
   leg.isRefused = true;
-  const error =
-    bounce.leg === "prefill"
-      ? new ServingError("prefill_activating", { why: "activating" })
-      : new ServingError("not_ready", {
-          problem: "no router serves the decode workers of this model",
-          why: "activating",
-        });
-  request.send({ type: "failed", error });
+  request.send({ type: "failed", error: bounceError(state, bounce.leg) });
+}
+
+/** Right after an outage the routers may be on their way back: nobody can say that none serves. */
+function bounceError({ busBackAtMs, clock, options }: RelayState, leg: Leg): ServingError {
+  if (clock.nowMs() - busBackAtMs < options.routerNoticeMs) {
+    return new ServingError("bus_unavailable", { problem: "no router is back on the bus yet" });
+  }
+  if (leg === "prefill") return new ServingError("prefill_activating", { why: "activating" });
+  const problem = "no router serves the decode workers of this model";
+  return new ServingError("not_ready", { problem, why: "activating" });
 }
 
 function dispatched(

@@ -46,6 +46,8 @@ export interface RelayState {
   readonly transitions: TransitionLog;
   readonly frames: FrameIntake;
   readonly prepare: PrepareRequest;
+  /** When the bus came back last, by the clock; before all time if it was never gone. */
+  busBackAtMs: number;
   /** Whether a router of a role may live: none does only if its silence is known. */
   readonly mayHaveRouter: (role: RouterRole) => boolean;
 }

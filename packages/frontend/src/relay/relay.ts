@@ -123,6 +123,7 @@ export class Relay implements RequestPort {
     if (busState === "disconnected") this.#busLostAtMs ??= this.#state.clock.nowMs();
     if (busState !== "connected" || this.#busLostAtMs === null) return;
     this.#busLostAtMs = null;
+    this.#state.busBackAtMs = this.#state.clock.nowMs();
     onBusBack(this.#state);
   }
 

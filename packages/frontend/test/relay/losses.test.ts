@@ -25,6 +25,22 @@ describe("a peer that is gone", () => {
     expect(rig.routedPrefills).toEqual([]);
   });
 
+  it("no router right after the bus was away: bus_unavailable, and activating once they had their time", async () => {
+    const rig = new RelayRig(undefined, { routers: false });
+    rig.network.disconnect(rig.frontendId);
+    await rig.settle(100);
+    rig.network.reconnect(rig.frontendId);
+    await rig.settle(10);
+    const one = rig.submit();
+    await rig.settle(10);
+    await rig.settle(1_500);
+    const other = rig.submit();
+    await rig.settle(10);
+
+    expect(one.sink.outcome()).toBe("failed prefill.queued bus_unavailable");
+    expect(other.sink.outcome()).toBe("failed prefill.queued prefill_activating");
+  });
+
   it("no decode router: not_ready, at once", async () => {
     const rig = new RelayRig([{ id: "a1", type: "aggregated" }], { routers: false });
     const one = rig.submit();
