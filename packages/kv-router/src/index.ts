@@ -8,6 +8,15 @@ export type {
   WorkerReport,
 } from "./bookings/bookings.ts";
 export { createBookings } from "./bookings/create-bookings.ts";
+export type {
+  CoreBooking,
+  CoreRequest,
+  LiveBooking,
+  Narrow,
+  RoutableWorker,
+  RoutingCore,
+  WorkerLoad,
+} from "./core/routing-core.ts";
 export {
   type BlockHasher,
   type BlockHasherInstance,
@@ -17,6 +26,19 @@ export {
   hashBytes,
 } from "./hashing/block-hasher.ts";
 export { baseHashSeed, type HashScope, type HashSeed, hashSeedFrom } from "./hashing/hash-seed.ts";
+export type { ActiveLoad, ActiveRequest } from "./load/active-load.ts";
+export {
+  createOverlaps,
+  type IndexJob,
+  type Overlaps,
+  type PrefixIndex,
+  type RankLoad,
+  type RankSlot,
+  type StorageTier,
+  type Stored,
+  storageTiers,
+} from "./prefix-index/prefix-index.ts";
+export { type RankKey, RankSlots } from "./prefix-index/rank-slots.ts";
 export { createFcfsQueue, type FcfsQueueOptions } from "./queue/fcfs-queue.ts";
 export type {
   Enqueued,
@@ -39,6 +61,14 @@ export {
 export { createSelector } from "./selection/create-selector.ts";
 export type { Busyness, Exclusion, Ineligibility } from "./selection/eligibility.ts";
 export {
+  type BusyThresholds,
+  defaultKvCostOptions,
+  defaultLoadTracking,
+  type KvCostOptions,
+  type LoadTrackingOptions,
+  noBusyThresholds,
+} from "./selection/policy-options.ts";
+export {
   type BuiltRouterMode,
   builtRouterModes,
   type ParsedRouterMode,
@@ -46,11 +76,7 @@ export {
   type RouterMode,
   routerModes,
 } from "./selection/router-mode.ts";
-export {
-  decodeOverrides,
-  mergeDecodeOverrides,
-  type RouterOverrides,
-} from "./selection/router-overrides.ts";
+export { decodeOverrides, mergeDecodeOverrides } from "./selection/router-overrides.ts";
 export { selectionRules } from "./selection/selection-rules.ts";
 export type { PinFault, WorkerPin } from "./selection/worker-pin.ts";
 export type {

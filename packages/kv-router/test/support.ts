@@ -27,13 +27,27 @@ export function candidate(name: string, facts: Partial<WorkerCandidate> = {}): W
     activeBlocks: 0,
     totalBlocks: 100,
     overlapBlocks: 0,
+    hostOverlapBlocks: 0,
+    diskOverlapBlocks: 0,
+    bookedBlocks: 0,
+    bookedOverlapBlocks: 0,
+    activePrefillTokens: 0,
+    maxBatchedTokens: null,
+    overloaded: false,
     ...facts,
   };
 }
 
 /** A request at 1,000 ms that asks for nothing in particular. */
 export function selectionRequest(facts: Partial<SelectionRequest> = {}): SelectionRequest {
-  return { nowMs: 1_000, promptTokens: 100, ...facts };
+  return {
+    nowMs: 1_000,
+    promptTokens: 100,
+    blockSize: 10,
+    promptBlocks: 10,
+    stage: "aggregated",
+    ...facts,
+  };
 }
 
 /** A set with one live worker that needs what its type needs by custom. */

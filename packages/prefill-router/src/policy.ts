@@ -97,7 +97,15 @@ export class PrefillPolicy implements DeskPolicy<RoutePrefill> {
     const rules = selectionRules(request.rules, "decode");
     const constraints = mergeConstraints(rules.constraints, derived ?? undefined);
     return checkDecodeReach(
-      { nowMs: 0, promptTokens: request.promptTokens, ...rules, constraints },
+      {
+        nowMs: 0,
+        promptTokens: request.promptTokens,
+        blockSize: 1,
+        promptBlocks: 0,
+        stage: "decode",
+        ...rules,
+        constraints,
+      },
       this.#decode.of("decode"),
     );
   }

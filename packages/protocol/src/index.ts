@@ -99,7 +99,7 @@ export {
   KvHandoff,
   type KvTransport,
 } from "./messages/kv-handoff-v1.ts";
-export { LoadReport } from "./messages/load-report-v1.ts";
+export { LoadReport, liveStateLength } from "./messages/load-report-v1.ts";
 export {
   type OutputToken,
   readLogprobs,
@@ -134,6 +134,8 @@ export {
 } from "./messages/router-facts-v1.ts";
 export type {
   DecodeOverrides,
+  RequestSession,
+  RouterOverrides,
   RoutingConstraints,
   RoutingRules,
 } from "./messages/routing-rules.ts";
@@ -156,6 +158,8 @@ export {
   type ModelCard,
   modelCardSchema,
   RegistrationReply,
+  type RouterConfig,
+  routerConfigSchema,
   type WorkerCapacity,
   WorkerDeregistration,
   WorkerRegistration,

@@ -37,7 +37,15 @@ function deskOver(count: number): {
   );
   for (const [index, id] of ids.entries()) {
     const load = { generation: view.worker(actorId(id))?.generation ?? 0, dpRank: 0 };
-    const size = { blocks: 2, promptTokens: 128, overlapBlocks: 0 };
+    const size = {
+      blocks: 2,
+      promptTokens: 128,
+      overlapBlocks: 0,
+      prefillTokens: 0,
+      sequenceHashes: new Uint8Array(),
+      expectedOutputTokens: null,
+      frontendGeneration: 1,
+    };
     const owner = { routerId: actorId("d-2"), frontendId: actorId("f-1") };
     const bookingId = requestId(`held-${index}`);
     if (index % 2 === 0)
@@ -76,6 +84,10 @@ describe("the messages of one request", () => {
     blocks: 16,
     promptTokens: 1_024,
     overlapBlocks: 0,
+    prefillTokens: 0,
+    sequenceHashes: new Uint8Array(),
+    expectedOutputTokens: null,
+    frontendGeneration: 1,
   };
 
   bench("encode a booking", () => {

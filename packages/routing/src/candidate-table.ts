@@ -120,6 +120,13 @@ export class CandidateTable {
       activeBlocks: load?.activeBlocks ?? null,
       totalBlocks: load?.totalBlocks ?? registration.capacity.totalBlocks,
       overlapBlocks: 0,
+      hostOverlapBlocks: 0,
+      diskOverlapBlocks: 0,
+      bookedBlocks: 0,
+      bookedOverlapBlocks: 0,
+      activePrefillTokens: 0,
+      maxBatchedTokens: registration.capacity.maxBatchedTokens,
+      overloaded: false,
     };
     this.#count(candidate);
     return candidate;

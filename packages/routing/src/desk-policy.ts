@@ -16,6 +16,8 @@ export interface DeskRequest extends RequestHead {
   readonly promptTokens: number;
   /** 8 bytes per full block of the prompt. */
   readonly blockHashes: Uint8Array;
+  /** 8 bytes per full block of the prompt. */
+  readonly sequenceHashes: Uint8Array;
   readonly rules: RoutingRules | null;
 }
 

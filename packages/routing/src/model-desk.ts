@@ -255,7 +255,14 @@ export class ModelDesk<Request extends DeskRequest> {
     const nowMs = ctx.clock.nowMs();
     const all = this.#candidates.of(policy.workerType(request));
     const selection = selector.select(
-      { nowMs, promptTokens: request.promptTokens, ...policy.rules(request) },
+      {
+        nowMs,
+        promptTokens: request.promptTokens,
+        blockSize: 1,
+        promptBlocks: request.sequenceHashes.byteLength / 8,
+        stage: "decode",
+        ...policy.rules(request),
+      },
       policy.narrow?.(request, all) ?? all,
       ctx.random.number(),
     );
@@ -340,6 +347,10 @@ function bookingOf(request: DeskRequest, routerId: ActorId, chosen: Chosen): Boo
     blocks: request.blockHashes.byteLength / 8,
     promptTokens: request.promptTokens,
     overlapBlocks: chosen.overlapBlocks,
+    prefillTokens: 0,
+    sequenceHashes: new Uint8Array(),
+    expectedOutputTokens: request.rules?.expectedOutputTokens ?? null,
+    frontendGeneration: request.frontendGeneration,
   };
 }
 

@@ -58,6 +58,13 @@ describe("candidates", () => {
         activeBlocks: null,
         totalBlocks: 16_384,
         overlapBlocks: 0,
+        hostOverlapBlocks: 0,
+        diskOverlapBlocks: 0,
+        bookedBlocks: 0,
+        bookedOverlapBlocks: 0,
+        activePrefillTokens: 0,
+        maxBatchedTokens: expect.any(Number),
+        overloaded: false,
       },
     ]);
   });

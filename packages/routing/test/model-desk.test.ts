@@ -19,6 +19,10 @@ function bookingOn(id: string, changes: Partial<Booking> = {}): Booking {
     blocks: 2,
     promptTokens: 128,
     overlapBlocks: 0,
+    prefillTokens: 0,
+    sequenceHashes: new Uint8Array(),
+    expectedOutputTokens: null,
+    frontendGeneration: 1,
     ...changes,
   };
 }

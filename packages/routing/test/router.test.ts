@@ -159,6 +159,10 @@ describe("a router that hears of others", () => {
       blocks: 1,
       promptTokens: 1,
       overlapBlocks: 0,
+      prefillTokens: 0,
+      sequenceHashes: new Uint8Array(),
+      expectedOutputTokens: null,
+      frontendGeneration: 1,
     };
     const subject = cluster.subjects.booked("decode-router", model);
     const other = { bookingId: requestId("r9"), routerId: actorId("d-2"), ...booking };

@@ -49,6 +49,9 @@ export function loadReport(id: string, changes: Partial<LoadReport> = {}): LoadR
     handoffsHeld: 0,
     endedBookings: [],
     liveBookings: null,
+    prefilledBookings: [],
+    refusedBookings: [],
+    liveStates: null,
     ...changes,
   };
 }

@@ -90,6 +90,9 @@ export class LoadReporter {
       handoffsHeld: source.handoffsHeld(),
       endedBookings: this.#ended,
       liveBookings,
+      prefilledBookings: [],
+      refusedBookings: [],
+      liveStates: null,
     };
     const unsent = this.#deps.publisher.publish(this.#subject, LoadReport.encode(report));
     if (unsent === null) this.#ended = [];

@@ -58,6 +58,9 @@ describe("LoadReporter", () => {
         handoffsHeld: 1,
         endedBookings: ["a", "b"],
         liveBookings: null,
+        prefilledBookings: [],
+        refusedBookings: [],
+        liveStates: null,
       },
     ]);
   });

@@ -126,6 +126,9 @@ export class FakeView implements ClusterView {
       handoffsHeld: 0,
       endedBookings: [],
       liveBookings: liveBookings as LoadReport["liveBookings"],
+      prefilledBookings: [],
+      refusedBookings: [],
+      liveStates: null,
     };
     for (const listener of this.#onLoad) listener(report);
   }

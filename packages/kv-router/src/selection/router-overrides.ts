@@ -1,20 +1,4 @@
-import type { DecodeOverrides } from "@baton/protocol";
-
-/** Settings of KV-aware selection that one request may change. What is absent keeps the router's own value. */
-export interface RouterOverrides {
-  /** How much of an overlap counts; 0 or more. */
-  readonly overlapScoreCredit?: number;
-  /** Weight of the prefill term; 0 or more. */
-  readonly prefillLoadScale?: number;
-  /** Softmax temperature over costs; 0 or more. */
-  readonly routerTemperature?: number;
-  /** Whether equal prefixes of active requests count once. */
-  readonly assumeKvReuse?: boolean;
-  /** Whether prompt tokens still to be computed count as load. */
-  readonly trackPrefillTokens?: boolean;
-  /** Weight of blocks in a shared cache; 0 to 1. */
-  readonly sharedCacheMultiplier?: number;
-}
+import type { DecodeOverrides, RouterOverrides } from "@baton/protocol";
 
 /**
  * The overrides of a decode leg that follows a remote prefill: the KV arrives with the request, so neither a

@@ -1,7 +1,6 @@
-import type { RoutingConstraints, WorkerId } from "@baton/protocol";
+import type { RouterOverrides, RoutingConstraints, WorkerId } from "@baton/protocol";
 import type { Ineligibility } from "./eligibility.ts";
 import type { RouterMode } from "./router-mode.ts";
-import type { RouterOverrides } from "./router-overrides.ts";
 import type { PinFault, WorkerPin } from "./worker-pin.ts";
 
 /** One data-parallel rank of a worker, as it looks at the moment of a choice. */
@@ -25,14 +24,36 @@ export interface WorkerCandidate {
   readonly activeBlocks: number | null;
   /** KV blocks there are, null if the worker does not say. */
   readonly totalBlocks: number | null;
-  /** Blocks of the request's prefix that this rank holds; 0 if nobody looked. */
+  /** Leading blocks of the prompt that this rank holds on its device; 0 if nobody looked. */
   readonly overlapBlocks: number;
+  /** Blocks in host memory that go on where those of the device end. */
+  readonly hostOverlapBlocks: number;
+  /** Blocks on disk that go on where those in host memory end. */
+  readonly diskOverlapBlocks: number;
+  /** Blocks of active requests, as the router has booked them, shared ones once. */
+  readonly bookedBlocks: number;
+  /** Leading blocks of the prompt that are among them. */
+  readonly bookedOverlapBlocks: number;
+  /** Prompt tokens that were booked and are still to be computed. */
+  readonly activePrefillTokens: number;
+  /** Most tokens of one pass, for thresholds that are a share of it; null if the worker does not say. */
+  readonly maxBatchedTokens: number | null;
+  /** A busy threshold is passed. */
+  readonly overloaded: boolean;
 }
 
 /** What a request asks of a choice. */
 export interface SelectionRequest {
   readonly nowMs: number;
   readonly promptTokens: number;
+  /** Tokens a block; for the terms of cost that are in blocks. */
+  readonly blockSize: number;
+  /** Full blocks of the prompt. */
+  readonly promptBlocks: number;
+  /** Which half of the generation the choice is for: `decode` is one that follows a prefill. */
+  readonly stage: "prefill" | "decode" | "aggregated";
+  /** The rank that a session went to last: taken while it is eligible. */
+  readonly preferred?: { readonly workerId: WorkerId; readonly dpRank: number };
   readonly constraints?: RoutingConstraints;
   /** Only these workers may be chosen. */
   readonly allowedWorkers?: ReadonlySet<WorkerId>;

@@ -1,5 +1,11 @@
 import type { BookingId, WorkerId } from "../ids.ts";
-import { arrayMessage, type FieldReader, type MessageType } from "../message-type.ts";
+import {
+  arrayMessage,
+  type FieldReader,
+  isCount,
+  type MessageType,
+  malformed,
+} from "../message-type.ts";
 
 /**
  * A worker's load. Worker to every router and Frontend of its model, on change (batched) and with each heartbeat.
@@ -25,12 +31,24 @@ export interface LoadReport {
   readonly endedBookings: readonly BookingId[];
   /** All that the worker still runs or stages, with each heartbeat: what is not here has ended. Null in between. */
   readonly liveBookings: readonly BookingId[] | null;
+  /** Requests whose prompt has been computed since the last report. */
+  readonly prefilledBookings: readonly BookingId[];
+  /** Requests that were refused for want of room since the last report; they are among the ended ones too. */
+  readonly refusedBookings: readonly BookingId[];
+  /** Of each live booking, in the same order: rank, prompt blocks, prompt tokens still to be computed, output tokens. */
+  readonly liveStates: readonly number[] | null;
 }
 
+/** Numbers of one booking in `liveStates`. */
+export const liveStateLength = 4;
+
 const countAt = (reader: FieldReader, index: number): number => reader.count(index);
+const bookingsAt = (reader: FieldReader, index: number): readonly BookingId[] =>
+  reader.strings<BookingId>(index);
 
 // v1: [workerId, generation, sequence, accepting, runningSequences, waitingSequences, activeBlocks, cachedBlocks,
-//      totalBlocks, waitingPrefillTokens, handoffsHeld, endedBookings, liveBookings]
+//      totalBlocks, waitingPrefillTokens, handoffsHeld, endedBookings, liveBookings, prefilledBookings, refusedBookings,
+//      liveStates]
 export const LoadReport: MessageType<LoadReport> = arrayMessage(
   "load-report",
   1,
@@ -48,6 +66,9 @@ export const LoadReport: MessageType<LoadReport> = arrayMessage(
     "handoffsHeld",
     "endedBookings",
     "liveBookings",
+    "prefilledBookings",
+    "refusedBookings",
+    "liveStates",
   ],
   (report) => [
     report.workerId,
@@ -63,6 +84,9 @@ export const LoadReport: MessageType<LoadReport> = arrayMessage(
     report.handoffsHeld,
     report.endedBookings,
     report.liveBookings,
+    report.prefilledBookings,
+    report.refusedBookings,
+    report.liveStates,
   ],
   (fields) => ({
     workerId: fields.string<WorkerId>(0),
@@ -77,6 +101,20 @@ export const LoadReport: MessageType<LoadReport> = arrayMessage(
     waitingPrefillTokens: fields.optional(9, countAt),
     handoffsHeld: fields.count(10),
     endedBookings: fields.strings<BookingId>(11),
-    liveBookings: fields.optional(12, (reader, index) => reader.strings<BookingId>(index)),
+    liveBookings: fields.optional(12, bookingsAt),
+    prefilledBookings: fields.optional(13, bookingsAt) ?? [],
+    refusedBookings: fields.optional(14, bookingsAt) ?? [],
+    liveStates: readLiveStates(fields),
   }),
 );
+
+/** Null unless there are `liveStateLength` whole numbers for each live booking. */
+function readLiveStates(fields: FieldReader): readonly number[] | null {
+  const states = fields.optional(15, (reader, index) => reader.array(index));
+  if (states === null) return null;
+  const wanted = fields.optional(12, bookingsAt)?.length ?? 0;
+  if (states.length !== wanted * liveStateLength || !states.every(isCount)) {
+    throw malformed("load-report", "liveStates");
+  }
+  return states as readonly number[];
+}

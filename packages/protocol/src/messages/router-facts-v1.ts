@@ -15,6 +15,8 @@ export const CancelRoute: MessageType<CancelRoute> = arrayMessage(
   (fields) => ({ requestIds: fields.strings<RequestId>(0) }),
 );
 
+const noHashes = new Uint8Array();
+
 /** A router has booked capacity on a worker. To every router of the role and model, the sender included. */
 export interface Booking {
   readonly bookingId: BookingId;
@@ -28,9 +30,17 @@ export interface Booking {
   readonly promptTokens: number;
   /** Prefix blocks believed to be held by the worker. */
   readonly overlapBlocks: number;
+  /** Prompt tokens that the worker must compute; 0 if the router does not count them. */
+  readonly prefillTokens: number;
+  /** Of the prompt's blocks, 8 bytes each; empty if the router counts only their number. */
+  readonly sequenceHashes: Uint8Array;
+  /** Output tokens to expect; null if nobody knows. */
+  readonly expectedOutputTokens: number | null;
+  readonly frontendGeneration: number;
 }
 
-// v1: [bookingId, routerId, frontendId, workerId, generation, dpRank, blocks, promptTokens, overlapBlocks]
+// v1: [bookingId, routerId, frontendId, workerId, generation, dpRank, blocks, promptTokens, overlapBlocks, prefillTokens,
+//      sequenceHashes, expectedOutputTokens, frontendGeneration]
 export const Booking: MessageType<Booking> = arrayMessage(
   "booking",
   1,
@@ -44,6 +54,10 @@ export const Booking: MessageType<Booking> = arrayMessage(
     "blocks",
     "promptTokens",
     "overlapBlocks",
+    "prefillTokens",
+    "sequenceHashes",
+    "expectedOutputTokens",
+    "frontendGeneration",
   ],
   (booking) => [
     booking.bookingId,
@@ -55,6 +69,10 @@ export const Booking: MessageType<Booking> = arrayMessage(
     booking.blocks,
     booking.promptTokens,
     booking.overlapBlocks,
+    booking.prefillTokens,
+    booking.sequenceHashes,
+    booking.expectedOutputTokens,
+    booking.frontendGeneration,
   ],
   (fields) => ({
     bookingId: fields.string<BookingId>(0),
@@ -66,5 +84,9 @@ export const Booking: MessageType<Booking> = arrayMessage(
     blocks: fields.count(6),
     promptTokens: fields.count(7),
     overlapBlocks: fields.count(8),
+    prefillTokens: fields.optional(9, (reader, index) => reader.count(index)) ?? 0,
+    sequenceHashes: fields.optional(10, (reader, index) => reader.bytes(index)) ?? noHashes,
+    expectedOutputTokens: fields.optional(11, (reader, index) => reader.count(index)),
+    frontendGeneration: fields.optional(12, (reader, index) => reader.count(index)) ?? 0,
   }),
 );

@@ -6,6 +6,18 @@ export const workerTypes = ["prefill", "decode", "aggregated"] as const;
 /** One of a worker's types. */
 export type WorkerType = (typeof workerTypes)[number];
 
+/** A worker set's own word on how it is to be routed (`dynamo-semantics` 1.4). It holds whole: what is absent is the default. */
+export const routerConfigSchema = z.object({
+  /** A router mode, e.g. `kv`. */
+  mode: z.string(),
+  /** Parameters of the mode's policy by name, e.g. `overlap_score_credit`. */
+  parameters: z.record(z.string(), z.number()).optional(),
+  /** Seconds for which a session stays with its worker; absent: no affinity. */
+  sessionAffinityTtlSecs: z.number().int().min(1).max(31_536_000).optional(),
+});
+/** A worker set's own word on how it is to be routed. */
+export type RouterConfig = z.infer<typeof routerConfigSchema>;
+
 /** What a worker's engine serves, the same for all workers of a set. */
 export const modelCardSchema = z.object({
   model: z.string(),
@@ -23,6 +35,8 @@ export const modelCardSchema = z.object({
   descriptor: z.record(z.string(), z.union([z.string(), z.number(), z.boolean()])).nullable(),
   /** Options of a request that the engine can serve, e.g. `logprobs`, `n`, `seed`, `prompt_logprobs`. */
   capabilities: z.array(z.string()),
+  /** How the hop to these workers is routed; null or absent: as the router's own configuration says. */
+  routerConfig: routerConfigSchema.nullish(),
 });
 /** What a worker's engine serves. */
 export type ModelCard = z.infer<typeof modelCardSchema>;
