@@ -26,9 +26,14 @@ export interface Admitted {
 export function admit(
   state: WorkerState,
   command: Generate,
-  leg: Leg,
-  decodeConstraints: RoutingConstraints | null = null,
+  how: {
+    readonly leg: Leg;
+    /** Whether the prompt is computed here, and not fetched. */
+    readonly computesPrompt: boolean;
+    readonly decodeConstraints?: RoutingConstraints | null;
+  },
 ): Admitted | null {
+  const { leg, computesPrompt, decodeConstraints = null } = how;
   const head = pickHead(command);
   if (state.requests.get(head.requestId) !== undefined) {
     state.context.log.warn({ requestId: head.requestId, leg }, "request is here already");
@@ -48,13 +53,16 @@ export function admit(
       promptTokens: job.tokens.length,
       choices: job.params.n ?? 1,
       decodeConstraints,
+      computesPrompt,
     });
     state.requests.add(record);
     state.load.changed();
     return { record, job };
   } catch (caught) {
     // Whatever is wrong with the command, its Frontend hears it: this is the worker's edge.
-    state.facts.legFailed(head, leg, ServingError.from(caught));
+    const error = ServingError.from(caught);
+    state.facts.legFailed(head, leg, error);
+    if (error.code === "overloaded") state.load.refused(head.requestId);
     state.load.ended(head.requestId);
     return null;
   }

@@ -6,7 +6,7 @@ import { FactSender } from "./fact-sender.ts";
 import { FramePublisher } from "./frame-publisher.ts";
 import { FrontendLeases } from "./frontend-leases.ts";
 import { KvEventPublisher } from "./kv-event-publisher.ts";
-import { LoadReporter } from "./load-reporter.ts";
+import { type LiveWork, LoadReporter } from "./load-reporter.ts";
 import { createWorkerMetrics } from "./metrics.ts";
 import type { MoverFactory } from "./mover.ts";
 import { Publisher } from "./publisher.ts";
@@ -74,7 +74,7 @@ export function createState(parts: StateParts): WorkerState {
         accepting: () => state.intake === "open",
         load: () => engine.load(),
         handoffsHeld: () => ledger.held,
-        liveBookings: () => requests.ids(),
+        live: () => liveWork(requests, card.blockSize),
       },
     }),
     frontends: new FrontendLeases({
@@ -99,4 +99,13 @@ export function createState(parts: StateParts): WorkerState {
     engineError: null,
   };
   return state;
+}
+
+/** Rank, prompt blocks, prompt tokens to compute and output tokens of each request. */
+function liveWork(requests: RequestTable, blockSize: number): LiveWork {
+  const states: number[] = [];
+  for (const { dpRank, promptTokens, prefillTokens, outputTokens } of requests.all()) {
+    states.push(dpRank, Math.floor(promptTokens / blockSize), prefillTokens, outputTokens);
+  }
+  return { bookings: requests.ids(), states };
 }

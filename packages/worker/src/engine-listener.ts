@@ -2,6 +2,7 @@
 import type { FrameEntry, RequestId, ServingError } from "@baton/protocol";
 import type { EngineEvents, PrefillResult, StepOutput } from "./engine.ts";
 import { endRequest, failRequest } from "./request-end.ts";
+import type { RequestRecord } from "./request-record.ts";
 import { finishPrefill } from "./stage-kv.ts";
 import type { WorkerState } from "./state.ts";
 
@@ -39,6 +40,7 @@ export class EngineListener implements EngineEvents {
       this.#state.engine.release(result.requestId);
       return;
     }
+    promptComputed(this.#state, record);
     finishPrefill(this.#state, record, result);
   }
 
@@ -62,6 +64,7 @@ export class EngineListener implements EngineEvents {
   #add(state: WorkerState, output: StepOutput): void {
     const record = state.requests.get(output.requestId);
     if (record === undefined || record.phase !== "decoding") return;
+    if (record.prefillTokens > 0) promptComputed(state, record);
     const { choice, offset, tokens, logprobs, finish } = output;
     const entry: FrameEntry = {
       stream: record.head.stream,
@@ -76,4 +79,9 @@ export class EngineListener implements EngineEvents {
     record.framed = true;
     if (record.advance(choice, offset, tokens.length, finish !== null)) endRequest(state, record);
   }
+}
+
+function promptComputed(state: WorkerState, record: RequestRecord): void {
+  record.prefillTokens = 0;
+  state.load.prefilled(record.head.requestId);
 }

@@ -22,7 +22,11 @@ import type { WorkerState } from "./state.ts";
 /** Computes a prompt and stages its KV. */
 export function handlePrefill(state: WorkerState, message: BusMessage): void {
   const command = Prefill.decode(message.payload);
-  const admitted = admit(state, command, "prefill", command.decodeConstraints);
+  const admitted = admit(state, command, {
+    leg: "prefill",
+    computesPrompt: true,
+    decodeConstraints: command.decodeConstraints,
+  });
   if (admitted === null) return;
   admitted.record.moveTo("prefilling");
   state.counters.prefillsStarted.add();
@@ -32,7 +36,7 @@ export function handlePrefill(state: WorkerState, message: BusMessage): void {
 /** Fetches a staged KV and generates from it. */
 export function handleDecode(state: WorkerState, message: BusMessage): void {
   const command = Decode.decode(message.payload);
-  const admitted = admit(state, command, "decode");
+  const admitted = admit(state, command, { leg: "decode", computesPrompt: false });
   if (admitted === null) return;
   admitted.record.moveTo("importing");
   // Ends in the request's own failure, never in a rejection.
@@ -42,7 +46,7 @@ export function handleDecode(state: WorkerState, message: BusMessage): void {
 /** Computes prompt and output here. */
 export function handleGenerate(state: WorkerState, message: BusMessage): void {
   const command = Generate.decode(message.payload);
-  const admitted = admit(state, command, "decode");
+  const admitted = admit(state, command, { leg: "decode", computesPrompt: true });
   if (admitted === null) return;
   admitted.record.moveTo("decoding");
   state.counters.decodesStarted.add();

@@ -11,8 +11,8 @@ import type { Publisher } from "./publisher.ts";
 
 /** Changes within this time share a report. */
 const coalesceMs = 8;
-/** Ended bookings kept for the next report; over it the list of live ones says the same, a heartbeat later. */
-const maxEnded = 4_096;
+/** Bookings of a kind kept for the next report; over it the list of live ones says the same, a heartbeat later. */
+const maxKept = 4_096;
 
 /** What a reporter reads. */
 export interface LoadSource {
@@ -20,7 +20,13 @@ export interface LoadSource {
   readonly accepting: () => boolean;
   readonly load: () => EngineLoad;
   readonly handoffsHeld: () => number;
-  readonly liveBookings: () => readonly BookingId[];
+  readonly live: () => LiveWork;
+}
+
+/** What a worker runs or stages: ids, and `liveStateLength` numbers for each. */
+export interface LiveWork {
+  readonly bookings: readonly BookingId[];
+  readonly states: readonly number[];
 }
 
 /** What a reporter is given. */
@@ -38,6 +44,8 @@ export class LoadReporter {
   readonly #deps: LoadReporterDeps;
   readonly #subject: string;
   #ended: BookingId[] = [];
+  #prefilled: BookingId[] = [];
+  #refused: BookingId[] = [];
   #sequence = 0;
   #soon: Timer | null = null;
   #beats: Timer | null = null;
@@ -70,16 +78,30 @@ export class LoadReporter {
 
   /** A request has left this worker, or was refused here. */
   ended(bookingId: BookingId): void {
-    if (this.#ended.length < maxEnded) this.#ended.push(bookingId);
-    this.changed();
+    this.#keep(this.#ended, bookingId);
+  }
+
+  /** A request's prompt has been computed. */
+  prefilled(bookingId: BookingId): void {
+    this.#keep(this.#prefilled, bookingId);
+  }
+
+  /** A request was refused for want of room. */
+  refused(bookingId: BookingId): void {
+    this.#keep(this.#refused, bookingId);
   }
 
   /** Reports at once, with all that lives. */
   beat(): void {
-    this.#report(this.#deps.source.liveBookings());
+    this.#report(this.#deps.source.live());
   }
 
-  #report(liveBookings: readonly BookingId[] | null): void {
+  #keep(list: BookingId[], bookingId: BookingId): void {
+    if (list.length < maxKept) list.push(bookingId);
+    this.changed();
+  }
+
+  #report(live: LiveWork | null): void {
     const { source } = this.#deps;
     const report: LoadReport = {
       workerId: this.#deps.workerId,
@@ -89,12 +111,15 @@ export class LoadReporter {
       ...source.load(),
       handoffsHeld: source.handoffsHeld(),
       endedBookings: this.#ended,
-      liveBookings,
-      prefilledBookings: [],
-      refusedBookings: [],
-      liveStates: null,
+      liveBookings: live?.bookings ?? null,
+      prefilledBookings: this.#prefilled,
+      refusedBookings: this.#refused,
+      liveStates: live?.states ?? null,
     };
     const unsent = this.#deps.publisher.publish(this.#subject, LoadReport.encode(report));
-    if (unsent === null) this.#ended = [];
+    if (unsent !== null) return;
+    this.#ended = [];
+    this.#prefilled = [];
+    this.#refused = [];
   }
 }

@@ -24,6 +24,7 @@ export function dropRequest(state: WorkerState, record: RequestRecord): void {
 export function failRequest(state: WorkerState, record: RequestRecord, error: ServingError): void {
   if (record.phase === "ended") return;
   const wasStaged = record.phase === "staged";
+  if (error.code === "overloaded") state.load.refused(record.head.requestId);
   endRequest(state, record);
   state.ledger.releaseRequest(record.head.requestId);
   // A staged prefill has had its last word. Its Frontend hears of the loss from whoever comes to fetch.

@@ -18,6 +18,8 @@ export interface RequestFacts {
   /** Choices that are wanted. */
   readonly choices: number;
   readonly decodeConstraints: RoutingConstraints | null;
+  /** Whether the prompt is computed here, and not fetched. */
+  readonly computesPrompt: boolean;
 }
 
 /** One request of a worker, from its command to its end. */
@@ -34,6 +36,10 @@ export class RequestRecord {
   stagedAtMs = 0;
   /** The KV under way to here. */
   pull: Pull | null = null;
+  /** Prompt tokens that are still to be computed here; none where the KV comes from elsewhere. */
+  prefillTokens: number;
+  /** Output tokens so far, of all choices. */
+  outputTokens = 0;
   /** Whether a token frame has told of it: from then on it fails by an end mark. */
   framed = false;
   /** Per choice, the index of its next token; -1 once the choice has ended. */
@@ -47,6 +53,7 @@ export class RequestRecord {
     this.dpRank = facts.dpRank;
     this.promptTokens = facts.promptTokens;
     this.decodeConstraints = facts.decodeConstraints;
+    this.prefillTokens = facts.computesPrompt ? facts.promptTokens : 0;
     this.nextOffsets = new Array<number>(facts.choices).fill(0);
     this.openChoices = facts.choices;
   }
@@ -66,6 +73,7 @@ export class RequestRecord {
   /** Notes a choice's new tokens. True if that ends the request. */
   advance(choice: number, offset: number, tokens: number, ends: boolean): boolean {
     if (this.nextOffsets[choice] === -1) return this.openChoices === 0;
+    this.outputTokens += tokens;
     this.nextOffsets[choice] = ends ? -1 : offset + tokens;
     if (ends) this.openChoices--;
     return this.openChoices === 0;

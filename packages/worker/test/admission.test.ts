@@ -42,6 +42,8 @@ describe("work that is refused", () => {
     expect(cluster.frontend.failed.map((fact) => [fact.requestId, fact.error.code])).toEqual([
       ["c", "overloaded"],
     ]);
+    expect(cluster.loads.flatMap((load) => load.refusedBookings)).toEqual(["c"]);
+    expect(cluster.loads.flatMap((load) => load.endedBookings)).toContain("c");
   });
 
   it("a second time is dropped, and the first goes on", async () => {

@@ -40,6 +40,33 @@ describe("EngineListener", () => {
     }).not.toThrow();
   });
 
+  it.each(["prefill", "aggregated"] as const)(
+    "says once of a %s worker's request that its prompt is computed, and until then what is left of it",
+    async (type) => {
+      const cluster = workerCluster();
+      const worker = await cluster.startWorker({
+        "worker-type": type,
+        "mock-prefill-ms": 300,
+        "mock-decode-ms": 400,
+      });
+      if (type === "prefill") cluster.frontend.prefill(worker, "r1", { promptLength: 130 });
+      else cluster.frontend.generate(worker, "r1", { promptLength: 130 });
+      const states = () => cluster.loads.flatMap(({ liveStates }) => liveStates ?? []);
+      await cluster.until(() => states().length > 0);
+      expect(states().slice(0, 4)).toEqual([0, expect.any(Number), 130, 0]);
+
+      await cluster.clock.advanceBy(600);
+
+      expect(cluster.loads.flatMap((load) => load.prefilledBookings)).toEqual(["r1"]);
+      expect(states().slice(-4)).toEqual([
+        0,
+        expect.any(Number),
+        0,
+        type === "prefill" ? 0 : expect.any(Number),
+      ]);
+    },
+  );
+
   it("tells nobody of requests that are not here, and frees what they staged", async () => {
     const cluster = workerCluster();
     let events: EngineEvents | undefined;

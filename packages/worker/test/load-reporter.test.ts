@@ -27,7 +27,7 @@ function create() {
         waitingPrefillTokens: 0,
       }),
       handoffsHeld: () => 1,
-      liveBookings: () => live,
+      live: () => ({ bookings: live, states: [0, 2, 33, 0] }),
     },
   });
   const sent = () => recorded.sent.map(({ payload }) => LoadReport.decode(payload));
@@ -73,6 +73,7 @@ describe("LoadReporter", () => {
     await clock.advanceBy(500);
 
     expect(sent().map((report) => report.liveBookings)).toEqual([["live"], ["live"]]);
+    expect(sent().map((report) => report.liveStates)).toEqual(Array(2).fill([0, 2, 33, 0]));
     expect(clock.pendingTimers).toBe(0);
   });
 
@@ -86,6 +87,22 @@ describe("LoadReporter", () => {
     await clock.advanceBy(20);
 
     expect(sent().map((report) => report.endedBookings)).toEqual([["a"]]);
+  });
+
+  it("says once whose prompt is computed and who was refused, and keeps it until a report is sent", async () => {
+    const { clock, reporter, sent, link } = create();
+    link.isUp = false;
+    reporter.prefilled(requestId("a"));
+    reporter.refused(requestId("b"));
+    await clock.advanceBy(20);
+    link.isUp = true;
+    reporter.changed();
+    await clock.advanceBy(20);
+    reporter.changed();
+    await clock.advanceBy(20);
+
+    expect(sent().map((report) => report.prefilledBookings)).toEqual([["a"], []]);
+    expect(sent().map((report) => report.refusedBookings)).toEqual([["b"], []]);
   });
 
   it("keeps no more of them than it must", async () => {

@@ -18,6 +18,7 @@ function recordIn(path: readonly RequestPhase[]): RequestRecord {
     promptTokens: 3,
     choices: 2,
     decodeConstraints: null,
+    computesPrompt: true,
   });
   for (const phase of path) record.moveTo(phase);
   return record;

@@ -16,6 +16,7 @@ function recordOf(name: string, frontend: string, frontendGeneration = 1): Reque
     promptTokens: 1,
     choices: 1,
     decodeConstraints: null,
+    computesPrompt: true,
   });
 }
 
