@@ -25,6 +25,7 @@ export {
   createBlockHasherFromModule,
   hashBytes,
 } from "./hashing/block-hasher.ts";
+export { joinHashSalts } from "./hashing/hash-salt.ts";
 export { baseHashSeed, type HashScope, type HashSeed, hashSeedFrom } from "./hashing/hash-seed.ts";
 export type { ActiveLoad, ActiveRequest } from "./load/active-load.ts";
 export {

@@ -70,6 +70,7 @@ export {
   type WhyCode,
   whyCodes,
 } from "./messages/catalog-v1.ts";
+export { ExplainRequest, RequestExplained } from "./messages/explain-request-v1.ts";
 export {
   Dispatched,
   type FinishReason,
@@ -124,6 +125,7 @@ export {
   requestStates,
   type TransitionDetails,
 } from "./messages/request-transitions-v1.ts";
+export { type ExplainedCandidate, RouteExplained } from "./messages/route-explained-v1.ts";
 export {
   RouteDecode,
   RoutePrefill,
@@ -169,6 +171,7 @@ export {
   workerTypes,
 } from "./messages/worker-registration-v1.ts";
 export {
+  frontendsQueue,
   routersQueue,
   type SubjectParty,
   type SubjectRow,

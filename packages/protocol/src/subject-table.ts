@@ -2,12 +2,14 @@ import type { AnyMessage } from "./message-type.ts";
 import { ActorHeartbeat } from "./messages/actor-heartbeat-v1.ts";
 import { Artifact, GetArtifact } from "./messages/artifact-v1.ts";
 import { Catalog } from "./messages/catalog-v1.ts";
+import { ExplainRequest, RequestExplained } from "./messages/explain-request-v1.ts";
 import { Dispatched, LegFailed, PrefillDone, Queued } from "./messages/frontend-facts-v1.ts";
 import { GetKvEvents, KvEvents, KvHistory } from "./messages/kv-events-v1.ts";
 import { KvFeed, KvSnapshot } from "./messages/kv-feed-v1.ts";
 import { LoadReport } from "./messages/load-report-v1.ts";
 import { ProbeReply } from "./messages/probe-v1.ts";
 import { RequestTransitions } from "./messages/request-transitions-v1.ts";
+import { RouteExplained } from "./messages/route-explained-v1.ts";
 import { RouteDecode, RoutePrefill } from "./messages/route-v1.ts";
 import { Booking, CancelRoute } from "./messages/router-facts-v1.ts";
 import { GetFrames, MissingFrames, TokenFrame } from "./messages/token-frame-v1.ts";
@@ -46,6 +48,8 @@ export interface SubjectRow {
 
 /** The queue group of a model's routers of one role. */
 export const routersQueue = "routers";
+/** The queue group of a namespace's Frontends. */
+export const frontendsQueue = "frontends";
 
 const root = "baton.v1.<ns>";
 
@@ -129,6 +133,20 @@ export const subjectTable: readonly SubjectRow[] = [
     [["frontend"], ["decode-router"]],
     "Chooses a decode or aggregated worker and dispatches.",
     { queue: routersQueue },
+  ),
+  row(
+    "<model>.prefill-router.explain-route",
+    RoutePrefill,
+    [["frontend"], ["prefill-router"]],
+    "Says which prefill worker would be chosen and why. `work` is empty; nothing is booked or sent.",
+    { queue: routersQueue, reply: RouteExplained },
+  ),
+  row(
+    "<model>.decode-router.explain-route",
+    RouteDecode,
+    [["frontend"], ["decode-router"]],
+    "Says which decode or aggregated worker would be chosen and why. `work` is empty, and so is `handoff` where a prefill would come first.",
+    { queue: routersQueue, reply: RouteExplained },
   ),
   ...routers.flatMap((role) => [
     row(
@@ -241,6 +259,13 @@ export const subjectTable: readonly SubjectRow[] = [
     LegFailed,
     [[...routers, "worker"], ["frontend"]],
     "A leg has failed.",
+  ),
+  row(
+    "_.frontend.explain-request",
+    ExplainRequest,
+    [["any"], ["frontend"]],
+    "Says where a request would go and why. Nothing is booked or sent.",
+    { queue: frontendsQueue, reply: RequestExplained },
   ),
   row(
     "<model>.frontend.request.transitions",

@@ -106,6 +106,16 @@ export class Subjects {
     return `${this.#of(model)}.${role}.${routeVerb(role)}`;
   }
 
+  /** Asks one router of a role and model where it would send a request, with the same message as `route`. */
+  explainRoute(role: RouterRole, model: ModelName): string {
+    return `${this.#of(model)}.${role}.explain-route`;
+  }
+
+  /** Asks one Frontend where a request would go. */
+  explainRequest(): string {
+    return `${this.#of(null)}.frontend.explain-request`;
+  }
+
   /** Tells every router of a role and model that requests have ended. */
   routeCancel(role: RouterRole, model: ModelName): string {
     return `${this.#of(model)}.${role}.cancel`;

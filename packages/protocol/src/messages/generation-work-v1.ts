@@ -36,7 +36,7 @@ export interface GenerationWork {
   readonly params: GenerationParams;
   /** Adapter, absent for the base model. */
   readonly lora: string | null;
-  /** Cache salt (tenant), absent for the shared space. */
+  /** What sets the block hashes apart beside the adapter: the card's and the tenant's salt as one text; null for none. */
   readonly salt: string | null;
 }
 
