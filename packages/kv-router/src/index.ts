@@ -1,3 +1,21 @@
+export {
+  type AffinityMode,
+  affinityModes,
+  applySession,
+  type SessionRule,
+} from "./affinity/apply-session.ts";
+export { createSessionTable } from "./affinity/create-session-table.ts";
+export { sessionKey } from "./affinity/session-key.ts";
+export type {
+  Asked,
+  BindingVersion,
+  HeardBinding,
+  HoldEnd,
+  SessionBinding,
+  SessionTable,
+  SessionTableOptions,
+  SessionTarget,
+} from "./affinity/session-table.ts";
 export type {
   Booked,
   BookedLoad,
