@@ -1,4 +1,5 @@
 import { actorId, namespaceName, requestId, Subjects, workerId } from "@baton/protocol";
+import { VirtualClock } from "@baton/runtime";
 import { bench, describe } from "vitest";
 import { FramePublisher } from "../src/frame-publisher.ts";
 import { recordingPublisher } from "../test/support/recording-publisher.ts";
@@ -14,7 +15,14 @@ const heads = Array.from({ length: 64 }, (_, stream) => ({
 describe("one step of 64 streams of one Frontend", () => {
   const { publisher, sent } = recordingPublisher();
   const subjects = new Subjects(namespaceName("bench"));
-  const frames = new FramePublisher(1, { workerId: workerId("w-1"), model, subjects, publisher });
+  const frames = new FramePublisher(1, {
+    workerId: workerId("w-1"),
+    model,
+    subjects,
+    publisher,
+    clock: new VirtualClock(),
+    frameIntervalMs: 0,
+  });
   let offset = 0;
   bench("add and flush", () => {
     for (const head of heads) {

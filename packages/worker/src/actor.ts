@@ -251,6 +251,7 @@ class Worker implements ActorInstance {
     this.#registrar?.stop();
     const state = this.#state;
     state?.frontends.stop();
+    state?.frames.flushAll();
     state?.load.stop();
     this.#reminders?.cancel();
     state?.ledger.close();

@@ -69,6 +69,12 @@ export const workerOptions = defineOptions("worker", {
   maxRequests: count()
     .default(4_096)
     .describe("Most requests that run, wait or are staged. Over it new ones are refused."),
+  frameIntervalMs: milliseconds()
+    .max(1_000)
+    .default(1)
+    .describe(
+      "Least milliseconds between two token frames to one Frontend. 0: each step sends one.",
+    ),
   contextLength: count()
     .optional()
     .describe("Most tokens of prompt and output. Default: 131,072 (mock), the model's (llama)."),

@@ -35,6 +35,7 @@ export function createState(parts: StateParts): WorkerState {
   const requests = new RequestTable();
   const transferCounters = createKvTransferMetrics(metrics);
   const common = { workerId, model, subjects, publisher };
+  const timed = { ...common, clock };
   const ledger = new HandoffLedger(
     { leaseMs: config.handoffLeaseMs, maxBytesHeld: config.maxStagedBytes },
     {
@@ -61,14 +62,13 @@ export function createState(parts: StateParts): WorkerState {
     cancelled: new RecentIds(recentlyCancelled),
     publisher,
     facts: new FactSender({ actorId: workerId, model, subjects, publisher }),
-    frames: new FramePublisher(generation, common),
+    frames: new FramePublisher(generation, { ...timed, frameIntervalMs: config.frameIntervalMs }),
     kvEvents: new KvEventPublisher(generation, {
       ...common,
       dump: (dpRank) => engine.dumpKv(dpRank),
     }),
     load: new LoadReporter({
-      ...common,
-      clock,
+      ...timed,
       source: {
         generation: () => state.generation,
         accepting: () => state.intake === "open",

@@ -9,6 +9,8 @@ import {
   TokenFrame,
   type WorkerId,
 } from "@baton/protocol";
+import type { Clock, Timer } from "@baton/runtime";
+import { FrameEntries } from "./frame-entries.ts";
 import type { Publisher } from "./publisher.ts";
 
 /** Frames kept per Frontend for those that were lost on the way. */
@@ -20,6 +22,9 @@ export interface FramePublisherDeps {
   readonly model: ModelName;
   readonly subjects: Subjects;
   readonly publisher: Publisher;
+  readonly clock: Clock;
+  /** Least time between two frames to one Frontend, ms: tokens of an engine that is faster share a frame. 0: none. */
+  readonly frameIntervalMs: number;
 }
 
 interface Stream {
@@ -29,12 +34,15 @@ interface Stream {
   /** The next frame's number; frame `s` is in `ring[s % framesKept]`. */
   sequence: number;
   readonly ring: Uint8Array[];
-  entries: FrameEntry[];
+  readonly entries: FrameEntries;
+  /** When the last frame went. */
+  sentAtMs: number;
 }
 
 /**
- * Gathers the new tokens of a step and sends them as one frame per Frontend. Frames are numbered without gaps per (worker
- * generation, Frontend generation), and the newest are kept for `missing`.
+ * Gathers the new tokens of a step and sends them as one frame per Frontend. A frame is what costs on the way, and not its
+ * tokens: those of steps that follow each other faster than frames may go share one, a stream's in one entry. Frames are
+ * numbered without gaps per (worker generation, Frontend generation), and the newest are kept for `missing`.
  */
 export class FramePublisher {
   readonly #deps: FramePublisherDeps;
@@ -42,6 +50,8 @@ export class FramePublisher {
   /** Streams with entries that are not sent yet. */
   #touched: Stream[] = [];
   #generation: number;
+  /** Set while a frame waits for its time. */
+  #due: Timer | null = null;
 
   constructor(generation: number, deps: FramePublisherDeps) {
     this.#generation = generation;
@@ -52,16 +62,37 @@ export class FramePublisher {
   add(head: RequestHead, entry: FrameEntry): void {
     const stream = this.#streamOf(head);
     if (stream === null) return;
-    if (stream.entries.length === 0) this.#touched.push(stream);
-    stream.entries.push(entry);
+    if (stream.entries.isEmpty) this.#touched.push(stream);
+    stream.entries.add(entry);
   }
 
-  /** Sends what was added. A frame that the bus does not take stays in the ring. */
+  /** Sends what was added, or sees to it that it goes as soon as it may. A frame that the bus does not take stays in the ring. */
   flush(): void {
     if (this.#touched.length === 0) return;
+    const { clock, frameIntervalMs } = this.#deps;
+    const nowMs = clock.nowMs();
     const touched = this.#touched;
     this.#touched = [];
-    for (const stream of touched) this.#send(stream);
+    let waitMs = Number.POSITIVE_INFINITY;
+    for (const stream of touched) {
+      const leftMs = stream.sentAtMs + frameIntervalMs - nowMs;
+      if (leftMs <= 0) {
+        this.#send(stream, nowMs);
+      } else {
+        this.#touched.push(stream);
+        waitMs = Math.min(waitMs, leftMs);
+      }
+    }
+    if (this.#touched.length > 0) this.#wait(Math.min(waitMs, frameIntervalMs));
+  }
+
+  /** Sends all that was added, whether it is time or not. */
+  flushAll(): void {
+    this.#due?.cancel();
+    this.#due = null;
+    const touched = this.#touched;
+    this.#touched = [];
+    for (const stream of touched) this.#send(stream, this.#deps.clock.nowMs());
   }
 
   /** The kept frames of those asked for, in order. */
@@ -87,7 +118,7 @@ export class FramePublisher {
 
   /** A new generation of this worker counts its frames from 0. */
   restart(generation: number): void {
-    this.flush();
+    this.flushAll();
     this.#generation = generation;
     this.#streams.clear();
   }
@@ -105,21 +136,29 @@ export class FramePublisher {
       subject: this.#deps.subjects.toFrontend("tokens", this.#deps.model, head.frontendId),
       sequence: 0,
       ring: [],
-      entries: [],
+      entries: new FrameEntries(),
+      sentAtMs: Number.NEGATIVE_INFINITY,
     };
     this.#streams.set(head.frontendId, stream);
     return stream;
   }
 
-  #send(stream: Stream): void {
+  #wait(delayMs: number): void {
+    this.#due ??= this.#deps.clock.setTimer(delayMs, () => {
+      this.#due = null;
+      this.flush();
+    });
+  }
+
+  #send(stream: Stream, nowMs: number): void {
     const frame = TokenFrame.encode({
       workerId: this.#deps.workerId,
       generation: this.#generation,
       frontendGeneration: stream.frontendGeneration,
       sequence: stream.sequence,
-      entries: stream.entries,
+      entries: stream.entries.take(),
     });
-    stream.entries = [];
+    stream.sentAtMs = nowMs;
     stream.ring[stream.sequence % framesKept] = frame;
     stream.sequence++;
     this.#deps.publisher.publish(stream.subject, frame);

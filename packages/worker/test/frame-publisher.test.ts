@@ -1,4 +1,5 @@
 import { actorId, namespaceName, requestId, Subjects, TokenFrame, workerId } from "@baton/protocol";
+import { VirtualClock } from "@baton/runtime";
 import { describe, expect, it } from "vitest";
 import { FramePublisher, framesKept } from "../src/frame-publisher.ts";
 import { recordingPublisher } from "./support/recording-publisher.ts";
@@ -19,16 +20,19 @@ const entry = (stream: number, offset: number) => ({
   end: null,
 });
 
-function create() {
+function create(frameIntervalMs = 0) {
+  const clock = new VirtualClock();
   const recorded = recordingPublisher();
   const frames = new FramePublisher(5, {
     workerId: workerId("w-1"),
     model,
     subjects: new Subjects(namespaceName("test")),
     publisher: recorded.publisher,
+    clock,
+    frameIntervalMs,
   });
   const sent = () => recorded.sent.map(({ payload }) => TokenFrame.decode(payload));
-  return { ...recorded, frames, sent };
+  return { ...recorded, clock, frames, sent };
 }
 
 const ask = (from: number, to: number, frontendGeneration = 1) => ({
@@ -51,6 +55,40 @@ describe("FramePublisher", () => {
       expect.objectContaining({ sequence: 0, entries: [entry(1, 0), entry(2, 0)] }),
       expect.objectContaining({ sequence: 0, entries: [entry(1, 0)] }),
     ]);
+  });
+
+  it("sends the first tokens at once, and those of faster steps together when their time has come", async () => {
+    const { clock, frames, sent } = create(1);
+    for (let i = 0; i < 4; i++) {
+      frames.add(head("fe-1", 1, 1), entry(1, i));
+      frames.flush();
+      await clock.advanceBy(0.25);
+    }
+    frames.add(head("fe-2", 1, 1), entry(1, 0));
+    frames.flush();
+    await clock.advanceBy(5);
+    frames.add(head("fe-1", 1, 1), entry(1, 4));
+    frames.flush();
+
+    expect(sent().map((frame) => frame.entries.map(({ tokens }) => tokens))).toEqual([
+      [[100]],
+      [[101, 102, 103]],
+      [[100]],
+      [[104]],
+    ]);
+    expect(clock.pendingTimers).toBe(0);
+  });
+
+  it("sends at once what waits when it ends", async () => {
+    const { clock, frames, sent } = create(1);
+    for (let i = 0; i < 2; i++) {
+      frames.add(head("fe-1", 1, 1), entry(1, i));
+      frames.flush();
+    }
+    frames.flushAll();
+
+    expect(sent()).toHaveLength(2);
+    expect(clock.pendingTimers).toBe(0);
   });
 
   it("keeps the newest frames, those included that the bus did not take", () => {
