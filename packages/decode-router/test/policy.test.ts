@@ -11,6 +11,7 @@ const chosen = {
   generation: registration.generation,
   dpRank: 2,
   overlapBlocks: 0,
+  cachedTokens: 0,
   bestOverlapBlocks: 0,
 } as const;
 const worker: WorkerView = {

@@ -77,8 +77,10 @@ export {
   type WorkerNeeds,
   type WorkerSetFacts,
 } from "./readiness/worker-sets.ts";
+export type { PolicySpec } from "./selection/create-policy.ts";
 export { createSelector } from "./selection/create-selector.ts";
 export type { Busyness, Exclusion, Ineligibility } from "./selection/eligibility.ts";
+export type { IgnoredField } from "./selection/ignored-fields.ts";
 export {
   type BusyThresholds,
   defaultKvCostOptions,
@@ -88,6 +90,12 @@ export {
   noBusyThresholds,
 } from "./selection/policy-options.ts";
 export {
+  checkPolicyParameters,
+  type ParameterFault,
+  type PolicyParameter,
+  policyParameters,
+} from "./selection/policy-parameters.ts";
+export {
   type BuiltRouterMode,
   builtRouterModes,
   type ParsedRouterMode,
@@ -95,7 +103,21 @@ export {
   type RouterMode,
   routerModes,
 } from "./selection/router-mode.ts";
-export { decodeOverrides, mergeDecodeOverrides } from "./selection/router-overrides.ts";
+export {
+  checkRouterOverrides,
+  decodeOverrides,
+  mergeDecodeOverrides,
+} from "./selection/router-overrides.ts";
+export type {
+  CandidateFilter,
+  Choice,
+  CreatePolicy,
+  Picker,
+  RequestField,
+  Scorer,
+  SelectionPolicy,
+  TierWeights,
+} from "./selection/selection-policy.ts";
 export { selectionRules } from "./selection/selection-rules.ts";
 export type { PinFault, WorkerPin } from "./selection/worker-pin.ts";
 export type {

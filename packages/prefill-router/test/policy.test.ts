@@ -28,6 +28,7 @@ function policyOver(...workers: readonly WorkerView[]) {
         generation: worker.generation,
         dpRank: 0,
         overlapBlocks: 0,
+        cachedTokens: 0,
         bestOverlapBlocks: 0,
       } as const;
       const { verb, payload } = policy.command(request, chosen, worker);

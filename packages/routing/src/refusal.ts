@@ -9,6 +9,9 @@ export function refusalOf(
     const code = selection.fault === "unknown_worker" ? "unknown_worker" : "invalid_request";
     return new ServingError(code, { problem: selection.text });
   }
+  if (selection.kind === "policy_failed") {
+    return new ServingError("internal", { problem: selection.text });
+  }
   const { missingTaints, counts, text: problem } = selection.detail;
   switch (selection.reason) {
     case "no_workers":

@@ -12,6 +12,7 @@ it("takes the worker's part of a request, for the generation and rank that were 
     generation: 5,
     dpRank: 2,
     overlapBlocks: 3,
+    cachedTokens: 0,
     bestOverlapBlocks: 3,
   });
 

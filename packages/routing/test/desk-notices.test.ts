@@ -28,6 +28,7 @@ it("tells the request's own Frontend, each fact on a subject of its own", () => 
     generation: 3,
     dpRank: 1,
     overlapBlocks: 4,
+    cachedTokens: 0,
     bestOverlapBlocks: 5,
   } as const;
 

@@ -26,6 +26,13 @@ describe("refusalOf", () => {
     expect(refusalOf(selection)).toMatchObject({ code, details: { problem: "why" } });
   });
 
+  it("is our own fault when the policy failed", () => {
+    expect(refusalOf({ kind: "policy_failed", text: "why" })).toMatchObject({
+      code: "internal",
+      details: { problem: "why" },
+    });
+  });
+
   it("names the taints that are missing", () => {
     expect(refusalOf(none("all_excluded", { missing_taint: 1 }))?.details.missingTaints).toEqual([
       "t",

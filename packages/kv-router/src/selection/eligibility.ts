@@ -1,4 +1,6 @@
+/** Hot path: once per request and candidate. */
 import { satisfies } from "../topology/taints.ts";
+import type { CandidateFilter } from "./selection-policy.ts";
 import type { ResolvedPin } from "./worker-pin.ts";
 import type { SelectionRequest, WorkerCandidate } from "./worker-selector.ts";
 
@@ -6,10 +8,10 @@ import type { SelectionRequest, WorkerCandidate } from "./worker-selector.ts";
 export type Exclusion = "not_allowed" | "draining" | "not_pinned" | "missing_taint";
 
 /** Why a candidate that the rules let through takes nothing at the moment. */
-export type Busyness = "at_limit" | "refusing";
+export type Busyness = "at_limit" | "refusing" | "overloaded";
 
-/** Why a candidate cannot be chosen. */
-export type Ineligibility = Exclusion | Busyness;
+/** Why a candidate cannot be chosen. `filtered`: by a filter of the policy. */
+export type Ineligibility = Exclusion | "filtered" | Busyness;
 
 /** The first rule that keeps the candidate out, if any. The same in every router mode. */
 export function exclusionOf(
@@ -18,8 +20,8 @@ export function exclusionOf(
   candidate: WorkerCandidate,
 ): Exclusion | undefined {
   if (request.allowedWorkers?.has(candidate.workerId) === false) return "not_allowed";
-  if (pin.kind === "pinned" && !isPinned(pin, candidate)) return "not_pinned";
   if (candidate.draining) return "draining";
+  if (pin.kind === "pinned" && !isPinned(pin, candidate)) return "not_pinned";
   if (!satisfies(candidate.taints, request.constraints)) return "missing_taint";
   return undefined;
 }
@@ -31,7 +33,35 @@ export function busynessOf(
 ): Busyness | undefined {
   if (candidate.workerRequestsInFlight >= candidate.maxRequestsInFlight) return "at_limit";
   if (request.nowMs < candidate.refusesUntilMs) return "refusing";
+  if (candidate.overloaded) return "overloaded";
   return undefined;
+}
+
+/** Whether all filters keep the candidate. They are not asked about a pinned one. */
+export function passesFilters(
+  filters: readonly CandidateFilter[],
+  request: SelectionRequest,
+  pin: ResolvedPin,
+  candidate: WorkerCandidate,
+): boolean {
+  if (pin.kind === "pinned") return true;
+  for (let index = 0; index < filters.length; index++) {
+    if (!filters[index]!.keeps(candidate, request)) return false;
+  }
+  return true;
+}
+
+/** The first reason why the candidate cannot be chosen: rules, filters, room. */
+export function ineligibilityOf(
+  filters: readonly CandidateFilter[],
+  request: SelectionRequest,
+  pin: ResolvedPin,
+  candidate: WorkerCandidate,
+): Ineligibility | undefined {
+  const exclusion = exclusionOf(request, pin, candidate);
+  if (exclusion !== undefined) return exclusion;
+  if (!passesFilters(filters, request, pin, candidate)) return "filtered";
+  return busynessOf(request, candidate);
 }
 
 function isPinned(

@@ -1,12 +1,7 @@
-import { noCost, type Picker, randomIndex } from "./picker.ts";
+import { randomIndex } from "./random-index.ts";
+import type { Picker } from "./selection-policy.ts";
 
-/** Takes any free candidate with the same chance. */
-export function createRandomPicker(): Picker {
-  return {
-    mode: "random",
-    usesPreferences: false,
-    costs: (_request, candidates) => candidates.map(() => noCost),
-    pick: (_request, free, random) => randomIndex(free.length, random),
-    taken: () => undefined,
-  };
-}
+/** Takes any eligible candidate with the same chance. */
+export const randomPicker: Picker = {
+  pick: ({ eligible }, _costs, random) => randomIndex(eligible.length, random),
+};

@@ -11,27 +11,24 @@ export const routerModes = [
 /** One of the ways to choose a worker. */
 export type RouterMode = (typeof routerModes)[number];
 
-/** One of the modes that `createSelector` builds. */
-export type BuiltRouterMode = Extract<RouterMode, "round-robin" | "random" | "least-loaded">;
+/** The modes that `createSelector` builds: all. */
+export type BuiltRouterMode = RouterMode;
 
-/** The modes that `createSelector` builds. */
-export const builtRouterModes: readonly BuiltRouterMode[] = [
-  "round-robin",
-  "random",
-  "least-loaded",
-];
+/** The modes that `createSelector` builds: all. */
+export const builtRouterModes: readonly BuiltRouterMode[] = routerModes;
 
 /** What a mode's name turned out to be. */
 export type ParsedRouterMode =
-  | { readonly kind: "built"; readonly mode: BuiltRouterMode }
+  | { readonly kind: "built"; readonly mode: RouterMode }
   | { readonly kind: "refused"; readonly text: string };
 
-/** Reads a mode's name. A known one that is not built and an unknown one are refused with different texts. */
+/** Reads a mode's name. */
 export function parseRouterMode(name: string): ParsedRouterMode {
-  const mode = builtRouterModes.find((built) => built === name);
-  if (mode !== undefined) return { kind: "built", mode };
-  const choice = `choose one of ${builtRouterModes.join(", ")}`;
-  return routerModes.some((known) => known === name)
-    ? { kind: "refused", text: `router mode "${name}" is not built yet: ${choice}` }
-    : { kind: "refused", text: `there is no router mode "${name}": ${choice}` };
+  const mode = routerModes.find((known) => known === name);
+  return mode === undefined
+    ? {
+        kind: "refused",
+        text: `there is no router mode "${name}": choose one of ${routerModes.join(", ")}`,
+      }
+    : { kind: "built", mode };
 }

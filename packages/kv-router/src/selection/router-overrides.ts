@@ -1,4 +1,5 @@
 import type { DecodeOverrides, RouterOverrides } from "@baton/protocol";
+import { kvParameter, type ParameterFault, rangeFault } from "./policy-parameters.ts";
 
 /**
  * The overrides of a decode leg that follows a remote prefill: the KV arrives with the request, so neither a
@@ -21,3 +22,19 @@ export function mergeDecodeOverrides(
     ? { ...own, ...forced }
     : { ...own, ...forced, overlapScoreCredit };
 }
+
+/** The first override that is out of its range, if any. A client's fault: `invalid_request`. */
+export function checkRouterOverrides(overrides: RouterOverrides): ParameterFault | undefined {
+  for (const [key, name] of numericOverrides) {
+    const value = overrides[key];
+    const text = value === undefined ? undefined : rangeFault(kvParameter(name), value);
+    if (text !== undefined) return { name, text };
+  }
+  return undefined;
+}
+
+const numericOverrides = [
+  ["overlapScoreCredit", "overlap_score_credit"],
+  ["prefillLoadScale", "prefill_load_scale"],
+  ["routerTemperature", "router_temperature"],
+] as const;

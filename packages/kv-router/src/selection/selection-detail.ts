@@ -1,5 +1,6 @@
 import { missingTaints, topologyDomain } from "../topology/taints.ts";
-import { busynessOf, exclusionOf, type Ineligibility } from "./eligibility.ts";
+import { type Busyness, exclusionOf, type Ineligibility, ineligibilityOf } from "./eligibility.ts";
+import type { CandidateFilter } from "./selection-policy.ts";
 import type { ResolvedPin } from "./worker-pin.ts";
 import type {
   NoneReason,
@@ -13,14 +14,15 @@ export function describeNone(
   request: SelectionRequest,
   pin: ResolvedPin,
   candidates: readonly WorkerCandidate[],
+  filters: readonly CandidateFilter[] = [],
 ): Selection {
   const counts: Partial<Record<Ineligibility, number>> = {};
   let busy = 0;
   for (const candidate of candidates) {
-    const exclusion = exclusionOf(request, pin, candidate);
-    if (exclusion === undefined) busy += 1;
-    const why = exclusion ?? busynessOf(request, candidate);
-    if (why !== undefined) counts[why] = (counts[why] ?? 0) + 1;
+    const why = ineligibilityOf(filters, request, pin, candidate);
+    if (why === undefined) continue;
+    if (isBusyness(why)) busy += 1;
+    counts[why] = (counts[why] ?? 0) + 1;
   }
   const reason = reasonOf(candidates.length, busy);
   const missing = reason === "all_excluded" ? leastMissing(request, pin, candidates) : [];
@@ -39,6 +41,10 @@ export function describeTaints(taints: readonly string[]): string {
       return domain === undefined ? `taint "${taint}"` : `domain "${domain}" (${taint})`;
     })
     .join(", ");
+}
+
+function isBusyness(why: Ineligibility): why is Busyness {
+  return why === "at_limit" || why === "refusing" || why === "overloaded";
 }
 
 function reasonOf(candidates: number, busy: number): NoneReason {
@@ -66,8 +72,10 @@ const phrases: Readonly<Record<Ineligibility, string>> = {
   draining: "draining",
   not_pinned: "not the pinned one",
   missing_taint: "without a required taint",
+  filtered: "left out by the policy",
   at_limit: "at their limit",
   refusing: "refusing work",
+  overloaded: "overloaded",
 };
 
 function textOf(

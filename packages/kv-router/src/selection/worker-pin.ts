@@ -13,7 +13,9 @@ export type PinFault =
   | "unknown_worker"
   | "not_allowed"
   | "rank_required"
-  | "rank_out_of_range";
+  | "rank_out_of_range"
+  /** The mode never chooses, and the request names nobody. */
+  | "pin_required";
 
 /** What a pin comes to: one rank, or a fault. */
 export type ResolvedPin =
@@ -22,21 +24,32 @@ export type ResolvedPin =
   | { readonly kind: "invalid"; readonly fault: PinFault; readonly text: string };
 
 const unpinned: ResolvedPin = { kind: "unpinned" };
+const pinRequired = invalid("pin_required", "the router mode needs a pinned worker");
 
 /**
  * Resolves a request's pin among the ranks that are known. Without a rank, a worker's only rank is meant; of
- * several none is assumed. A worker that drains or is busy is known: whether it will do is for selection to say.
+ * several none is assumed. A worker that drains or is busy is known: whether it will do is for selection to say. With
+ * `needsPin` a request that names nobody is at fault.
  */
 export function resolvePin(
   request: SelectionRequest,
   candidates: readonly WorkerCandidate[],
+  needsPin = false,
 ): ResolvedPin {
   const { workerId, dpRank } = request.pin ?? {};
   if (workerId === undefined) {
-    return dpRank === undefined
-      ? unpinned
-      : invalid("rank_without_worker", `rank ${dpRank} is pinned, but no worker`);
+    if (dpRank === undefined) return needsPin ? pinRequired : unpinned;
+    return invalid("rank_without_worker", `rank ${dpRank} is pinned, but no worker`);
   }
+  return resolveWorker(request, workerId, dpRank, candidates);
+}
+
+function resolveWorker(
+  request: SelectionRequest,
+  workerId: WorkerId,
+  dpRank: number | undefined,
+  candidates: readonly WorkerCandidate[],
+): ResolvedPin {
   const ranks = candidates.filter((candidate) => candidate.workerId === workerId);
   const only = ranks[0];
   if (only === undefined) return invalid("unknown_worker", `there is no worker ${workerId}`);

@@ -1,6 +1,6 @@
 import type { RouterOverrides, RoutingConstraints, WorkerId } from "@baton/protocol";
 import type { Ineligibility } from "./eligibility.ts";
-import type { RouterMode } from "./router-mode.ts";
+import type { IgnoredField } from "./ignored-fields.ts";
 import type { PinFault, WorkerPin } from "./worker-pin.ts";
 
 /** One data-parallel rank of a worker, as it looks at the moment of a choice. */
@@ -59,6 +59,8 @@ export interface SelectionRequest {
   readonly allowedWorkers?: ReadonlySet<WorkerId>;
   readonly pin?: WorkerPin;
   readonly overrides?: RouterOverrides;
+  /** Output tokens that the client expects. */
+  readonly expectedOutputTokens?: number;
 }
 
 /** Why nobody was chosen: nobody is there; all are excluded by rule; some would do, but none has room. */
@@ -82,12 +84,16 @@ export type Selection =
       readonly generation: number;
       readonly dpRank: number;
       readonly overlapBlocks: number;
+      /** Prompt tokens that the rank holds, those outside its device by the weight of their tier. */
+      readonly cachedTokens: number;
       /** The most blocks that any eligible candidate holds. */
       readonly bestOverlapBlocks: number;
     }
   | { readonly kind: "none"; readonly reason: NoneReason; readonly detail: SelectionDetail }
   /** The client's fault: its pin cannot be met by any worker. */
-  | { readonly kind: "invalid_pin"; readonly fault: PinFault; readonly text: string };
+  | { readonly kind: "invalid_pin"; readonly fault: PinFault; readonly text: string }
+  /** The policy's fault: a cost that is not finite, or a choice outside the candidates. */
+  | { readonly kind: "policy_failed"; readonly text: string };
 
 /** What a candidate would cost; lower is better. */
 export interface CandidateCost {
@@ -105,6 +111,8 @@ export interface CandidateExplanation extends CandidateCost {
   /** Absent when eligible. */
   readonly why?: Ineligibility;
   readonly overlapBlocks: number;
+  /** Prompt tokens that the rank holds, those outside its device by the weight of their tier. */
+  readonly cachedTokens: number;
 }
 
 /** A choice that was only asked about, with its reasons. */
@@ -112,13 +120,16 @@ export interface SelectionExplanation {
   readonly selection: Selection;
   /** In the order of the candidates given. */
   readonly candidates: readonly CandidateExplanation[];
-  /** Fields that the request sets and that this mode does not look at. */
-  readonly ignored: readonly "preferred_taints"[];
+  /** Fields that the request sets and that have no effect in this mode. */
+  readonly ignored: readonly IgnoredField[];
 }
 
 /** Chooses workers for the requests of one model and role. It remembers between choices what its mode needs. */
 export interface WorkerSelector {
-  readonly mode: RouterMode;
+  /** The router mode, or the type of a policy of one's own. */
+  readonly mode: string;
+  /** Whether the overlaps of candidates are looked at; without, nobody need look them up. */
+  readonly usesCacheData: boolean;
   /** Chooses, and counts the choice. `random` is in [0, 1). */
   select(
     request: SelectionRequest,

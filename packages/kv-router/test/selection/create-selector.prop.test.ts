@@ -1,10 +1,11 @@
 import fc from "fast-check";
 import { expect, it } from "vitest";
-import { builtRouterModes, createSelector, type WorkerCandidate } from "../../src/index.ts";
+import { createSelector, routerModes, type WorkerCandidate } from "../../src/index.ts";
 import { candidate, selectionRequest, worker } from "../support.ts";
 
 const names = ["a", "b", "c", "d"];
 const taintNames = ["gpu", "fast", "baton.topology/rack=r1"];
+const choosing = routerModes.filter((mode) => mode !== "direct");
 const random = fc.double({ min: 0, max: 1, maxExcluded: true, noNaN: true });
 
 const candidates = fc.uniqueArray(
@@ -18,6 +19,10 @@ const candidates = fc.uniqueArray(
       requestsInFlight: fc.integer({ min: 0, max: 4 }),
       maxRequestsInFlight: fc.constantFrom(0, 2, 4, Number.POSITIVE_INFINITY),
       activeBlocks: fc.option(fc.integer({ min: 0, max: 100 })),
+      overlapBlocks: fc.integer({ min: 0, max: 10 }),
+      bookedBlocks: fc.integer({ min: 0, max: 20 }),
+      activePrefillTokens: fc.integer({ min: 0, max: 500 }),
+      overloaded: fc.boolean(),
     })
     .map(({ name, taints, ...facts }) => candidate(name, { ...facts, taints: new Set(taints) })),
   { selector: ({ workerId, dpRank }) => `${workerId}/${dpRank}` },
@@ -37,7 +42,7 @@ const requests = fc
     }),
   );
 
-it.each(builtRouterModes)(
+it.each(choosing)(
   "%s selects a candidate exactly if a plain reading of the rules finds one",
   (mode) => {
     fc.assert(
@@ -47,7 +52,9 @@ it.each(builtRouterModes)(
           (request.allowedWorkers?.has(one.workerId) ?? true) &&
           (request.constraints?.requiredTaints ?? []).every((taint) => one.taints.has(taint));
         const hasRoom = (one: WorkerCandidate) =>
-          one.workerRequestsInFlight < one.maxRequestsInFlight && one.refusesUntilMs <= 1_000;
+          one.workerRequestsInFlight < one.maxRequestsInFlight &&
+          one.refusesUntilMs <= 1_000 &&
+          !one.overloaded;
 
         const selection = createSelector(mode).select(request, all, drawn);
 
@@ -68,7 +75,7 @@ it.each(builtRouterModes)(
   },
 );
 
-it.each(builtRouterModes)("%s explains what it then selects", (mode) => {
+it.each(choosing)("%s explains what it then selects", (mode) => {
   fc.assert(
     fc.property(candidates, requests, random, (all, request, drawn) => {
       const selector = createSelector(mode);

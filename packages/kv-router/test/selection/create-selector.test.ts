@@ -1,10 +1,12 @@
 import { describe, expect, it } from "vitest";
-import { builtRouterModes, createSelector } from "../../src/index.ts";
+import { createSelector, routerModes } from "../../src/index.ts";
 import { candidate, selectionRequest, worker } from "../support.ts";
 
 const rack = (place: string) => `baton.topology/rack=${place}`;
 
-describe.each(builtRouterModes)("%s", (mode) => {
+const choosing = routerModes.filter((mode) => mode !== "direct");
+
+describe.each(choosing)("%s", (mode) => {
   it("says no_workers when nobody is there", () => {
     expect(createSelector(mode).select(selectionRequest(), [], 0)).toEqual({
       kind: "none",
@@ -25,6 +27,7 @@ describe.each(builtRouterModes)("%s", (mode) => {
       generation: 7,
       dpRank: 2,
       overlapBlocks: 3,
+      cachedTokens: 30,
       bestOverlapBlocks: 3,
     });
   });
@@ -88,6 +91,33 @@ describe.each(builtRouterModes)("%s", (mode) => {
     });
   });
 
+  it("takes the rank that the session went to last while it is eligible", () => {
+    const preferred = { workerId: worker("b"), dpRank: 1 };
+    const request = selectionRequest({ preferred });
+    const loaded = { dpRank: 1, requestsInFlight: 50, activePrefillTokens: 9_000 };
+    const others = [candidate("a"), candidate("b", { dpRank: 0 })];
+    const selector = createSelector(mode);
+
+    const kept = selector.select(request, [...others, candidate("b", loaded)], 0);
+    const busy = candidate("b", { ...loaded, overloaded: true });
+    const left = selector.select(request, [...others, busy], 0);
+
+    expect(kept).toMatchObject({ kind: "selected", ...preferred });
+    expect(left).toMatchObject({ kind: "selected", dpRank: 0 });
+  });
+
+  it("says all_busy when every eligible worker is overloaded, pinned or not", () => {
+    const candidates = [candidate("a", { overloaded: true }), candidate("b", { draining: true })];
+    const pinned = selectionRequest({ pin: { workerId: worker("a") } });
+    const selector = createSelector(mode);
+
+    expect(selector.select(selectionRequest(), candidates, 0)).toMatchObject({
+      reason: "all_busy",
+      detail: { counts: { overloaded: 1, draining: 1 } },
+    });
+    expect(selector.select(pinned, candidates, 0)).toMatchObject({ reason: "all_busy" });
+  });
+
   it("calls a pin on a worker at its limit busy, and a pin on nobody invalid", () => {
     const candidates = [candidate("a", { maxRequestsInFlight: 0 }), candidate("b")];
     const selector = createSelector(mode);
@@ -144,6 +174,51 @@ describe.each(builtRouterModes)("%s", (mode) => {
 
     const { ignored } = createSelector(mode).explain(request, [candidate("a")], 0);
 
-    expect(ignored).toEqual(mode === "least-loaded" ? [] : ["preferred_taints"]);
+    const comparesNothing = mode === "round-robin" || mode === "random";
+    expect(ignored).toEqual(comparesNothing ? ["preferred_taints"] : []);
   });
+});
+
+describe("direct", () => {
+  it("refuses a request that names nobody", () => {
+    const explanation = createSelector("direct").explain(selectionRequest(), [candidate("a")], 0);
+
+    expect(explanation.selection).toEqual({
+      kind: "invalid_pin",
+      fault: "pin_required",
+      text: "the router mode needs a pinned worker",
+    });
+    expect(explanation.candidates).toMatchObject([{ eligible: false, why: "not_pinned" }]);
+  });
+
+  it("takes the pinned worker, unless it has no room or lacks a required taint", () => {
+    const request = selectionRequest({ pin: { workerId: worker("b") } });
+    const constraints = { requiredTaints: [rack("r1")], preferredTaints: {} };
+    const selector = createSelector("direct");
+    const direct = (facts = {}) =>
+      selector.select(request, [candidate("a"), candidate("b", facts)], 0);
+
+    expect(direct()).toMatchObject({ kind: "selected", workerId: "b" });
+    expect(direct({ overloaded: true })).toMatchObject({ reason: "all_busy" });
+    expect(selector.select({ ...request, constraints }, [candidate("b")], 0)).toMatchObject({
+      reason: "all_excluded",
+      detail: { missingTaints: [rack("r1")] },
+    });
+  });
+});
+
+it("looks at overlaps in the modes that route by prefix only", () => {
+  const looking = routerModes.filter((mode) => createSelector(mode).usesCacheData);
+
+  expect(looking).toEqual(["kv", "two-tier"]);
+});
+
+it("refuses a parameter that the mode does not have, or that is out of range, by name", () => {
+  const build = (parameters: Record<string, number>) => () =>
+    createSelector({ mode: "kv", parameters });
+
+  expect(build({ cache_threshold: 1 })).toThrow(/policy "kv" has no parameter "cache_threshold"/);
+  expect(build({ host_cache_hit_weight: 1.5 })).toThrow(
+    "host_cache_hit_weight must be from 0 to 1, not 1.5",
+  );
 });

@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { busynessOf, exclusionOf } from "../../src/selection/eligibility.ts";
+import type { WorkerCandidate } from "../../src/index.ts";
+import { busynessOf, exclusionOf, ineligibilityOf } from "../../src/selection/eligibility.ts";
 import { candidate, selectionRequest, worker } from "../support.ts";
 
 const unpinned = { kind: "unpinned" } as const;
@@ -70,5 +71,30 @@ describe("busynessOf", () => {
 
     expect(busynessOf(selectionRequest({ nowMs: 1_499 }), refusing)).toBe("refusing");
     expect(busynessOf(selectionRequest({ nowMs: 1_500 }), refusing)).toBeUndefined();
+  });
+
+  it("leaves out who has passed a busy threshold", () => {
+    expect(busynessOf(selectionRequest(), candidate("a", { overloaded: true }))).toBe("overloaded");
+  });
+});
+
+describe("ineligibilityOf", () => {
+  const filter = { name: "no-a", keeps: ({ workerId }: WorkerCandidate) => workerId !== "a" };
+  const busy = { maxRequestsInFlight: 0 };
+
+  it("names rules before filters, and filters before want of room", () => {
+    const why = (name: string, facts: Partial<WorkerCandidate>) =>
+      ineligibilityOf([filter], selectionRequest(), unpinned, candidate(name, facts));
+
+    expect(why("a", { draining: true })).toBe("draining");
+    expect(why("a", busy)).toBe("filtered");
+    expect(why("b", busy)).toBe("at_limit");
+    expect(why("b", {})).toBeUndefined();
+  });
+
+  it("asks no filter about a pinned worker", () => {
+    const pin = { kind: "pinned", workerId: worker("a"), dpRank: 0 } as const;
+
+    expect(ineligibilityOf([filter], selectionRequest(), pin, candidate("a"))).toBeUndefined();
   });
 });

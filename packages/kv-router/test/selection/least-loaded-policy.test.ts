@@ -61,6 +61,7 @@ it("explains its cost by its terms", () => {
       dpRank: 0,
       eligible: true,
       overlapBlocks: 4,
+      cachedTokens: 40,
       cost: 3,
       terms: { requests_in_flight: 2, used_block_share: 0.25, preference_factor: 1 },
     },

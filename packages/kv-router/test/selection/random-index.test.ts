@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { randomIndex } from "../../src/selection/picker.ts";
+import { randomIndex } from "../../src/selection/random-index.ts";
 
 it("stays within the candidates at both ends of the random numbers", () => {
   expect(randomIndex(3, 0)).toBe(0);

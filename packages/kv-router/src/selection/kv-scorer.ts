@@ -1,0 +1,124 @@
+/** Hot path: `cost` runs once per candidate. Bench: bench/selection/select.bench.ts */
+import { cachedTokensOf } from "./effective-overlap.ts";
+import type { KvCostOptions, LoadTrackingOptions } from "./policy-options.ts";
+import type { Choice, Scorer, TierWeights } from "./selection-policy.ts";
+import type { SelectionRequest, WorkerCandidate } from "./worker-selector.ts";
+
+/**
+ * What a candidate pays for a request, in blocks at default weights: the prompt that it must compute behind the prompts that
+ * wait, less what it holds of it, and the blocks that are active on it (`dynamo-semantics` 3.6).
+ */
+export class KvScorer implements Scorer {
+  readonly name = "kv";
+  readonly #options: KvCostOptions;
+  readonly #tracking: LoadTrackingOptions;
+  readonly #weights: TierWeights;
+  // What one choice is made with; set by `begin`.
+  #promptTokens = 0;
+  #blockSize = 1;
+  #scale = 1;
+  #deviceCredit = 1;
+  #decayPerToken = 0;
+  #leastPrefillTokens = 0;
+  #requestBlocks = 0;
+  #tracksBlocks = true;
+  #tracksPrefill = true;
+  #sharesBlocks = true;
+  #creditsDecode = false;
+
+  constructor(options: KvCostOptions, tracking: LoadTrackingOptions) {
+    this.#options = options;
+    this.#tracking = tracking;
+    this.#weights = { host: options.hostCacheHitWeight, disk: options.diskCacheHitWeight };
+  }
+
+  begin({ request, eligible }: Choice): void {
+    const { overrides, stage, promptTokens, blockSize, promptBlocks } = request;
+    this.#promptTokens = promptTokens;
+    this.#blockSize = blockSize;
+    this.#scale = overrides?.prefillLoadScale ?? this.#options.prefillLoadScale;
+    this.#deviceCredit = overrides?.overlapScoreCredit ?? this.#options.overlapScoreCredit;
+    this.#tracksPrefill = overrides?.trackPrefillTokens ?? this.#tracking.trackPrefillTokens;
+    // A prefill stage counts no blocks: what it computes is handed on.
+    this.#tracksBlocks = this.#tracking.trackActiveBlocks && stage !== "prefill";
+    this.#sharesBlocks = overrides?.assumeKvReuse ?? this.#tracking.assumeKvReuse;
+    this.#requestBlocks = promptBlocks;
+    this.#creditsDecode = stage === "decode" && !this.#tracksPrefill && this.#deviceCredit > 0;
+    this.#decayPerToken = this.#tracksPrefill ? this.#decayOf(request) : 0;
+    this.#leastPrefillTokens = this.#decayPerToken > 0 ? leastPrefillTokens(eligible) : 0;
+  }
+
+  cost(candidate: WorkerCandidate): number {
+    const credit = this.#credit(candidate);
+    const decode = this.#decodeBlocks(candidate);
+    const requests = this.#options.decodeActiveRequestWeight * candidate.requestsInFlight;
+    return this.#creditsDecode
+      ? Math.max(0, decode - credit) + requests
+      : this.#scale * Math.max(0, this.#prefillBlocks(candidate) - credit) + decode + requests;
+  }
+
+  terms(candidate: WorkerCandidate): Readonly<Record<string, number>> {
+    return {
+      active_prefill_tokens: candidate.activePrefillTokens,
+      cached_tokens: this.#cachedTokens(candidate),
+      raw_prefill_blocks: this.#prefillBlocks(candidate),
+      prefill_load_scale: this.#scale,
+      device_overlap_blocks: candidate.overlapBlocks,
+      host_overlap_blocks: candidate.hostOverlapBlocks,
+      disk_overlap_blocks: candidate.diskOverlapBlocks,
+      overlap_score_credit: this.#deviceCredit,
+      decay: this.#decay(candidate),
+      credit_blocks: this.#credit(candidate),
+      decode_blocks: this.#decodeBlocks(candidate),
+      active_requests: candidate.requestsInFlight,
+      active_request_weight: this.#options.decodeActiveRequestWeight,
+    };
+  }
+
+  /** By how much of the credit each prompt token beyond the least takes away. */
+  #decayOf({ promptTokens, blockSize }: SelectionRequest): number {
+    const blocks = Math.max(1, Math.ceil(promptTokens / blockSize));
+    return this.#options.overlapScoreCreditDecay / (blockSize * blocks);
+  }
+
+  #cachedTokens(candidate: WorkerCandidate): number {
+    return cachedTokensOf(candidate, this.#blockSize, this.#weights);
+  }
+
+  /** The prompt behind the prompts that wait, as if nothing were cached. */
+  #prefillBlocks(candidate: WorkerCandidate): number {
+    if (!this.#tracksPrefill) return 0;
+    const prompt = Math.max(this.#promptTokens, this.#cachedTokens(candidate));
+    return (candidate.activePrefillTokens + prompt) / this.#blockSize;
+  }
+
+  #decay(candidate: WorkerCandidate): number {
+    if (this.#decayPerToken === 0) return 1;
+    const beyond = Math.max(0, candidate.activePrefillTokens - this.#leastPrefillTokens);
+    return 1 / (1 + this.#decayPerToken * beyond);
+  }
+
+  #credit(candidate: WorkerCandidate): number {
+    return (
+      this.#deviceCredit * this.#decay(candidate) * candidate.overlapBlocks +
+      this.#weights.host * candidate.hostOverlapBlocks +
+      this.#weights.disk * candidate.diskOverlapBlocks
+    );
+  }
+
+  /** Active blocks, with those of this request that are not among them. */
+  #decodeBlocks(candidate: WorkerCandidate): number {
+    if (!this.#tracksBlocks) return 0;
+    const shared = this.#sharesBlocks ? candidate.bookedOverlapBlocks : 0;
+    return candidate.bookedBlocks + this.#requestBlocks - shared;
+  }
+}
+
+function leastPrefillTokens(candidates: readonly WorkerCandidate[]): number {
+  let least = Number.POSITIVE_INFINITY;
+  for (let index = 0; index < candidates.length; index++) {
+    const tokens = candidates[index]!.activePrefillTokens;
+    if (tokens < least) least = tokens;
+  }
+  return Number.isFinite(least) ? least : 0;
+}
