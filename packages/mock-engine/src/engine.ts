@@ -32,6 +32,12 @@ import type { TimingModel } from "./timing-model.ts";
 export interface EngineDeps {
   readonly hasher: BlockHasher;
   readonly timing: TimingModel;
+  /**
+   * A pool that several engines share, as a bound on what caching could do: what one has computed, all can reuse. Its events
+   * come with whichever engine's pass ends first. Pass times, and what is refused, go by the engine's own `blockCount`. By
+   * default an engine has its own pool.
+   */
+  readonly pool?: BlockPool | undefined;
 }
 
 /**
@@ -57,7 +63,10 @@ export class MockEngine<R extends EngineRequest> {
     this.options = resolveEngineOptions(options);
     this.hasher = hasher;
     this.timing = deps.timing;
-    this.pool = new BlockPool(this.options);
+    this.pool = deps.pool ?? new BlockPool(this.options);
+    if (this.pool.blockSize !== this.options.blockSize) {
+      throw new RangeError("a shared pool must have the engine's block size");
+    }
     this.scheduler = new MockScheduler(this.options, { pool: this.pool, hasher });
     this.book = new RequestBook(this.pool, hasher);
     this.desk = new ReservationDesk(this.pool, this.scheduler);
@@ -230,7 +239,7 @@ export class MockEngine<R extends EngineRequest> {
       durationMs += this.timing.decodeMs({
         count: batch.decodeCount,
         contextTokens: batch.decodeContextTokens,
-        capacityTokens: this.pool.blockCount * this.pool.blockSize,
+        capacityTokens: this.options.blockCount * this.options.blockSize,
       });
     }
     return durationMs;

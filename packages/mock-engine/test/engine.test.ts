@@ -1,5 +1,11 @@
 import { describe, expect, it } from "vitest";
-import { fixedTiming, polynomialTiming, type TimingModel } from "../src/index.ts";
+import {
+  BlockPool,
+  fixedTiming,
+  MockEngine,
+  polynomialTiming,
+  type TimingModel,
+} from "../src/index.ts";
 import { polynomialDecodeMs, polynomialPrefillMs } from "../src/timing-model.ts";
 import {
   countingPlan,
@@ -341,6 +347,44 @@ describe("several choices", () => {
     engine.addGenerate(requestOf({ plans, rules: { maxTokens: 9 } }));
     const ended = runToEnd(engine).results.map((result) => result.ended.length);
     expect(ended).toEqual([0, 0, 0, 1]);
+  });
+});
+
+describe("a pool that engines share", () => {
+  const timing = polynomialTiming();
+  const sharing = (blockCount: number, pool: BlockPool) =>
+    new MockEngine({ blockCount, blockSize: 4 }, { hasher: testHasher, timing, pool });
+
+  it("lets one reuse what another has computed", () => {
+    const pool = new BlockPool({ blockCount: 16, blockSize: 4, prefixCaching: true });
+    const [first, second] = [sharing(8, pool), sharing(8, pool)];
+    const promptTokens = tokensFrom(0, 12);
+    first.addGenerate(requestOf({ id: "a", promptTokens, rules: { maxTokens: 1 } }));
+    runToEnd(first);
+
+    second.addGenerate(requestOf({ id: "b", promptTokens, rules: { maxTokens: 1 } }));
+    const result = runPass(second);
+
+    expect(result.prefills[0]?.cachedTokens).toBe(8);
+  });
+
+  it("changes neither how long a pass takes nor what is refused", () => {
+    const pool = new BlockPool({ blockCount: 16, blockSize: 4, prefixCaching: true });
+    const alone = new MockEngine({ blockCount: 8, blockSize: 4 }, { hasher: testHasher, timing });
+    const [own, shared] = [alone, sharing(8, pool)].map((engine) => {
+      const large = engine.addGenerate(requestOf({ id: "a", promptTokens: tokensFrom(0, 33) }));
+      engine.addGenerate(requestOf({ id: "b", promptTokens: tokensFrom(0, 12) }));
+      return { large, ms: engine.beginPass(0)?.endsAtMs };
+    });
+
+    expect(shared).toEqual(own);
+    expect(shared?.large).toEqual({ kind: "rejected", reason: "exceeds_pool" });
+  });
+
+  it("must have blocks of the engine's size", () => {
+    const pool = new BlockPool({ blockCount: 16, blockSize: 8, prefixCaching: true });
+
+    expect(() => sharing(8, pool)).toThrow(RangeError);
   });
 });
 

@@ -32,6 +32,7 @@ export {
 export { connectNats, type NatsOptions } from "./bus/nats-bus.ts";
 export { readNatsCredentials } from "./bus/nats-credentials.ts";
 export type { Clock, Timer } from "./clock.ts";
+export { EventHeap, type HeapEvent } from "./event-heap.ts";
 export {
   type LifecycleContext,
   type LifecycleEvent,
