@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
 import { createSelector, type WorkerCandidate, type WorkerSelector } from "../../src/index.ts";
-import { candidate, selectionRequest } from "../support.ts";
+import { candidate, selectionRequest, worker } from "../support.ts";
 
 const take = (selector: WorkerSelector, candidates: readonly WorkerCandidate[]): string => {
   const selection = selector.select(selectionRequest(), candidates, 0);
@@ -40,4 +40,14 @@ it("skips a busy worker and comes back to it", () => {
   expect(take(selector, [candidate("a"), busy, candidate("c")])).toBe("c/0");
   expect(take(selector, [candidate("a"), candidate("b"), candidate("c")])).toBe("a/0");
   expect(take(selector, [candidate("a"), candidate("b"), candidate("c")])).toBe("b/0");
+});
+
+it("stays in turn when requests in between are pinned", () => {
+  const selector = createSelector("round-robin");
+  const all = [candidate("a"), candidate("b"), candidate("c")];
+  const pinned = selectionRequest({ pin: { workerId: worker("c") } });
+
+  expect(take(selector, all)).toBe("a/0");
+  selector.select(pinned, all, 0);
+  expect(take(selector, all)).toBe("b/0");
 });

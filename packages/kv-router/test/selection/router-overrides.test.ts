@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { decodeOverrides, mergeDecodeOverrides } from "../../src/index.ts";
+import { checkRouterOverrides, decodeOverrides, mergeDecodeOverrides } from "../../src/index.ts";
 
 const own = { overlapScoreCredit: 2, assumeKvReuse: true, routerTemperature: 0.5 };
 
@@ -25,4 +25,22 @@ it("leaves the credit alone under conditional disaggregation", () => {
 
   expect(mergeDecodeOverrides(own, true)).toEqual({ ...own, ...forced });
   expect(mergeDecodeOverrides(undefined, true)).toEqual(forced);
+});
+
+it.each([
+  [{ overlapScoreCredit: -0.1 }, "overlap_score_credit"],
+  [{ prefillLoadScale: Number.POSITIVE_INFINITY }, "prefill_load_scale"],
+  [{ overlapScoreCredit: 1, routerTemperature: Number.NaN }, "router_temperature"],
+])("refuses %o by the name of the field", (overrides, name) => {
+  const fault = checkRouterOverrides(overrides);
+
+  expect(fault?.name).toBe(name);
+  expect(fault?.text).toContain(`${name} must be 0 or more`);
+});
+
+it("takes overrides within their ranges, and none", () => {
+  expect(checkRouterOverrides({})).toBeUndefined();
+  expect(
+    checkRouterOverrides({ overlapScoreCredit: 0, prefillLoadScale: 9, routerTemperature: 0 }),
+  ).toBeUndefined();
 });

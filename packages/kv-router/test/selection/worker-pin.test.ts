@@ -20,6 +20,16 @@ it("means a worker's only rank when none is named, whatever its number", () => {
   });
 });
 
+it("is at fault without a pin where one is needed, and only then", () => {
+  const pin = { workerId: worker("one") };
+
+  expect(resolvePin(selectionRequest(), ranks, true)).toMatchObject({
+    kind: "invalid",
+    fault: "pin_required",
+  });
+  expect(resolvePin(selectionRequest({ pin }), ranks, true).kind).toBe("pinned");
+});
+
 it("takes a named rank", () => {
   const pin = { workerId: worker("two"), dpRank: 5 };
 
