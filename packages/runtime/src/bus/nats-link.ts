@@ -6,9 +6,19 @@ import type { Inbound, Link, LinkListener, LinkSubscription } from "./link.ts";
 const noResponders = 503;
 const fallbackMaxPayloadBytes = 1024 * 1024;
 
-/** What we look at inside the client: its own states lag behind by some turns of the promise queue. */
+/** What we look at inside the client: its own states lag behind by some turns of the promise queue, and it writes too often. */
 interface Internals {
-  readonly protocol?: { readonly connected?: boolean; readonly lastError?: Error };
+  readonly protocol?: {
+    readonly connected?: boolean;
+    readonly lastError?: Error;
+    readonly transport?: { readonly socket?: Corkable };
+  };
+}
+
+/** A socket whose writes can be held back and joined. */
+interface Corkable {
+  cork(): void;
+  uncork(): void;
 }
 
 /** Hot path: every message over NATS. One connection, with callbacks and no iterators. */
@@ -16,6 +26,8 @@ export class NatsLink implements Link {
   readonly #connection: NatsConnection;
   readonly #listener: LinkListener;
   readonly #log: BusOptions["log"];
+  readonly #clock: BusOptions["clock"];
+  #isCorked = false;
   #maxPayloadBytes: number;
   #serverId: string;
   #hasSlowError = false;
@@ -25,6 +37,7 @@ export class NatsLink implements Link {
     this.#connection = connection;
     this.#listener = listener;
     this.#log = options.log;
+    this.#clock = options.clock;
     this.#maxPayloadBytes = connection.info?.max_payload ?? fallbackMaxPayloadBytes;
     this.#serverId = connection.info?.server_id ?? "";
     void this.#follow();
@@ -38,6 +51,7 @@ export class NatsLink implements Link {
   send(subject: string, payload: Uint8Array, reply: string, chunk: ChunkHeader | null): void {
     // While the client dials it would keep what is published and send it late.
     if (!this.#isConnected()) throw new ServingError("bus_unavailable", { subject });
+    this.#cork();
     try {
       if (chunk !== null) this.#sendChunk(subject, payload, reply, chunk);
       else if (reply === "") this.#connection.publish(subject, payload);
@@ -74,6 +88,21 @@ export class NatsLink implements Link {
   async close(): Promise<void> {
     this.#isClosing = true;
     await this.#connection.close();
+  }
+
+  /**
+   * Joins what is published in one turn of the loop into one write. The client alone writes once a message, and under load
+   * those writes were a third of a Frontend's CPU.
+   */
+  #cork(): void {
+    const socket = this.#internals().protocol?.transport?.socket;
+    if (this.#isCorked || socket === undefined) return;
+    this.#isCorked = true;
+    socket.cork();
+    void this.#clock.yield().then(() => {
+      this.#isCorked = false;
+      socket.uncork();
+    });
   }
 
   #sendChunk(subject: string, payload: Uint8Array, reply: string, chunk: ChunkHeader): void {

@@ -1,7 +1,9 @@
+import type { Socket } from "node:net";
 import { actorId, namespaceName, ServingError, Subjects } from "@baton/protocol";
 import { connect, type NatsConnection } from "nats";
 import { expect, it } from "vitest";
 import type { BusOptions } from "../../src/bus/base-bus.ts";
+import type { LinkListener } from "../../src/bus/link.ts";
 import { connectNats } from "../../src/bus/nats-bus.ts";
 import { NatsLink } from "../../src/bus/nats-link.ts";
 import { silentLogger } from "../../src/logger.ts";
@@ -39,6 +41,35 @@ async function withServer(
   }
 }
 
+const silentListener: LinkListener = {
+  onConnected: () => undefined,
+  onDisconnected: () => undefined,
+  onClosed: () => undefined,
+  onSlowConsumer: () => undefined,
+  onMalformed: () => undefined,
+};
+
+/** How often the socket's handle was given something to write. */
+function writesOf(socket: Socket): number {
+  const counts = writeCounts.get(socket);
+  if (counts !== undefined) return counts.calls;
+  const counted = { calls: 0 };
+  writeCounts.set(socket, counted);
+  const inner = socket as unknown as {
+    _writev: (...of: unknown[]) => void;
+    _write: (...of: unknown[]) => void;
+  };
+  for (const name of ["_writev", "_write"] as const) {
+    const write = inner[name].bind(socket);
+    inner[name] = (...given) => {
+      counted.calls += 1;
+      write(...given);
+    };
+  }
+  return 0;
+}
+const writeCounts = new WeakMap<Socket, { calls: number }>();
+
 /** A socket that is not read, as of a process whose event loop stands still. */
 function socketOf(connection: NatsConnection): { pause(): void; resume(): void } {
   const inside = connection as unknown as {
@@ -50,6 +81,32 @@ function socketOf(connection: NatsConnection): { pause(): void; resume(): void }
 }
 
 natsSuite("nats connection", () => {
+  it("sends all that is published in one turn of the loop in one write, in order", async () => {
+    await withServer({}, async (server) => {
+      const connection = await connect({ servers: server.url });
+      const link = new NatsLink(connection, silentListener, options);
+      const heard: string[] = [];
+      link.subscribe("a", null, ({ payload }) => void heard.push(Buffer.from(payload).toString()));
+      await link.flush();
+      const socket = socketOf(connection) as unknown as Socket;
+      const writesBefore = writesOf(socket);
+      const bytesBefore = socket.bytesWritten;
+      for (let turn = 0; turn < 3; turn += 1) {
+        for (let n = 0; n < 10; n += 1) {
+          link.send("a", Buffer.from(`${turn}.${n}`), "", null);
+          await Promise.resolve();
+        }
+        await clock.yield();
+      }
+      await until(() => heard.length === 30);
+
+      expect(heard).toEqual([...Array(30)].map((_, i) => `${Math.floor(i / 10)}.${i % 10}`));
+      expect(writesOf(socket) - writesBefore).toBe(3);
+      expect(socket.bytesWritten).toBeGreaterThan(bytesBefore);
+      await connection.close();
+    });
+  });
+
   it("counts being cut off for slowness, and is connected again", async () => {
     await withServer(
       { maxPayload: 65_536, maxPending: 65_536, writeDeadlineMs: 50 },
