@@ -22,14 +22,16 @@ export type {
   BookingEntry,
   Bookings,
   BookingsOptions,
+  LiveBooking,
   Reconciled,
   WorkerReport,
 } from "./bookings/bookings.ts";
 export { createBookings } from "./bookings/create-bookings.ts";
+export { createRoutingCore, type RoutingCoreOptions } from "./core/create-routing-core.ts";
+export type { PredictedPrefixes } from "./core/prompt-overlaps.ts";
 export type {
   CoreBooking,
   CoreRequest,
-  LiveBooking,
   Narrow,
   RoutableWorker,
   RoutingCore,
@@ -46,6 +48,13 @@ export {
 export { joinHashSalts } from "./hashing/hash-salt.ts";
 export { baseHashSeed, type HashScope, type HashSeed, hashSeedFrom } from "./hashing/hash-seed.ts";
 export type { ActiveLoad, ActiveRequest } from "./load/active-load.ts";
+export { createActiveLoad } from "./load/create-active-load.ts";
+export {
+  defaultPrefillDuration,
+  noPrefillDuration,
+  type PrefillDurationModel,
+} from "./load/prefill-duration.ts";
+export { createFlatIndex, type FlatIndexOptions } from "./prefix-index/flat-index.ts";
 export {
   createOverlaps,
   type IndexJob,
@@ -57,6 +66,7 @@ export {
   type Stored,
   storageTiers,
 } from "./prefix-index/prefix-index.ts";
+export { createRadixTree } from "./prefix-index/radix-tree.ts";
 export { type RankKey, RankSlots } from "./prefix-index/rank-slots.ts";
 export { createFcfsQueue, type FcfsQueueOptions } from "./queue/fcfs-queue.ts";
 export type {

@@ -154,14 +154,14 @@ export class ModelDesk<Request extends DeskRequest> {
 
   /** Forgets what a lost worker ran: its Frontends notice by themselves. */
   workerLost(worker: WorkerView): void {
-    this.#bookings.dropOlderGenerations(worker.id, worker.generation + 1);
+    this.#bookings.dropWorker(worker.id, worker.generation);
     this.#candidates.forgetRefusal(worker.id);
     this.workersChanged();
   }
 
   /** Forgets a lost Frontend's requests, waiting and booked. */
   frontendLost(frontendId: ActorId, generation: number): void {
-    for (const { workerId } of this.#bookings.dropFrontend(frontendId)) {
+    for (const { workerId } of this.#bookings.dropFrontend(frontendId, generation)) {
       this.#candidates.recount(workerId);
     }
     this.#sent.dropFrontend(frontendId, generation);
@@ -306,9 +306,11 @@ export class ModelDesk<Request extends DeskRequest> {
   }
 
   #book(booking: Booking, atMs: number): ReturnType<Bookings["book"]> {
-    const { bookingId, frontendId, workerId, generation, dpRank, blocks, promptTokens } = booking;
+    const { bookingId, frontendId, frontendGeneration, blocks, promptTokens } = booking;
+    const { workerId, generation, dpRank } = booking;
     const rank = { workerId, generation, dpRank };
-    const entry = { bookingId, frontendId, ...rank, blocks, promptTokens, atMs };
+    const who = { bookingId, frontendId, frontendGeneration };
+    const entry = { ...who, ...rank, blocks, promptTokens, atMs };
     const outcome = this.#bookings.book(entry);
     this.#candidates.recount(workerId);
     return outcome;
@@ -318,8 +320,9 @@ export class ModelDesk<Request extends DeskRequest> {
   #reconcile(report: LoadReport, liveBookings: readonly RequestId[], nowMs: number): boolean {
     const { workerId, generation } = report;
     const dpRank = this.#deps.view.worker(workerId)?.registration.capacity.dpStartRank ?? 0;
-    const named = { workerId, generation, liveBookings, dpRank };
-    const { ended } = this.#bookings.reconcile(named, nowMs);
+    const unknown = { dpRank: null, promptBlocks: null, prefillTokens: null, outputTokens: null };
+    const live = liveBookings.map((bookingId) => ({ bookingId, ...unknown }));
+    const { ended } = this.#bookings.reconcile({ workerId, generation, live, dpRank }, nowMs);
     this.#candidates.recount(workerId);
     return ended.length > 0;
   }

@@ -13,7 +13,8 @@ function tableOf(...workers: ReturnType<typeof workerView>[]) {
     const workerId = actorId(worker);
     const rank = { workerId, generation: testGeneration, dpRank };
     const size = { blocks: 1, promptTokens: 1, atMs: 0 };
-    bookings.book({ bookingId: requestId(id), frontendId: null, ...rank, ...size });
+    const who = { bookingId: requestId(id), frontendId: null, frontendGeneration: 0 };
+    bookings.book({ ...who, ...rank, ...size });
     table.recount(workerId);
   };
   return { bookings, table, book };

@@ -5,10 +5,12 @@ export interface BookingEntry {
   readonly bookingId: BookingId;
   /** Null for one that was learned from the worker's own report. */
   readonly frontendId: ActorId | null;
+  /** 0 for one that was learned. */
+  readonly frontendGeneration: number;
   readonly workerId: WorkerId;
   readonly generation: number;
   readonly dpRank: number;
-  /** Blocks of the prompt; 0 for one learned from a report. */
+  /** Blocks of the prompt; 0 for one learned from a report that does not say. */
   readonly blocks: number;
   /** 0 for one learned from a report. */
   readonly promptTokens: number;
@@ -21,7 +23,12 @@ export interface BookingsOptions {
   readonly limit: number;
   /** How long a booking may be missing from its worker's reports before it counts as ended, ms. */
   readonly graceMs: number;
+  /** How long nobody may speak of a booking before it counts as lost, ms; default 300,000. */
+  readonly staleMs?: number;
 }
+
+/** The value where nothing is said. */
+export const defaultBookingStaleMs = 300_000;
 
 /** What is booked on a worker, or on one of its ranks. A live view: it changes with the bookings, so read it and let go. */
 export interface BookedLoad {
@@ -37,8 +44,8 @@ export type Booked = "booked" | "duplicate" | "full";
 export interface Reconciled {
   /** Bookings that have ended. */
   readonly ended: readonly BookingEntry[];
-  /** Bookings learned from the report. */
-  readonly learned: number;
+  /** Bookings learned from the report, and learned ones of which it says something else than before. */
+  readonly learned: readonly BookingEntry[];
 }
 
 /**
@@ -58,12 +65,12 @@ export interface Bookings {
    * older generation than the worker's bookings changes nothing.
    */
   reconcile(report: WorkerReport, nowMs: number): Reconciled;
-  /** Ends all bookings of a worker that is gone. */
-  dropWorker(workerId: WorkerId): readonly BookingEntry[];
-  /** Ends all bookings of a worker's generations before `generation`. */
-  dropOlderGenerations(workerId: WorkerId, generation: number): readonly BookingEntry[];
-  /** Ends all bookings made for a Frontend that is gone. */
-  dropFrontend(frontendId: ActorId): readonly BookingEntry[];
+  /** Ends all bookings of a worker's generations up to `generation`. */
+  dropWorker(workerId: WorkerId, generation: number): readonly BookingEntry[];
+  /** Ends all bookings made for a Frontend's generations up to `generation`. */
+  dropFrontend(frontendId: ActorId, generation: number): readonly BookingEntry[];
+  /** Ends all bookings of which nobody has spoken for too long: they were neither made nor named live since. */
+  dropStale(nowMs: number): readonly BookingEntry[];
   /** What is booked on a worker. */
   loadOf(workerId: WorkerId): BookedLoad;
   /** What is booked on one rank of a worker. */
@@ -74,7 +81,17 @@ export interface Bookings {
 export interface WorkerReport {
   readonly workerId: WorkerId;
   readonly generation: number;
-  readonly liveBookings: readonly BookingId[];
-  /** Where bookings learned from the report count. */
+  readonly live: readonly LiveBooking[];
+  /** Where learned bookings count whose rank the report does not tell. */
   readonly dpRank: number;
+}
+
+/** One booking that a worker says it still runs or stages. What it does not know is null. */
+export interface LiveBooking {
+  readonly bookingId: BookingId;
+  readonly dpRank: number | null;
+  readonly promptBlocks: number | null;
+  /** Prompt tokens still to be computed. */
+  readonly prefillTokens: number | null;
+  readonly outputTokens: number | null;
 }

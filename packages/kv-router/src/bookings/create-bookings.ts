@@ -1,13 +1,15 @@
 import type { ActorId, BookingId, WorkerId } from "@baton/protocol";
 import { noBookedLoad, WorkerBookings } from "./booked-load.ts";
-import type {
-  Booked,
-  BookedLoad,
-  BookingEntry,
-  Bookings,
-  BookingsOptions,
-  Reconciled,
-  WorkerReport,
+import {
+  type Booked,
+  type BookedLoad,
+  type BookingEntry,
+  type Bookings,
+  type BookingsOptions,
+  defaultBookingStaleMs,
+  type LiveBooking,
+  type Reconciled,
+  type WorkerReport,
 } from "./bookings.ts";
 
 /** An empty table of bookings. */
@@ -15,18 +17,22 @@ export function createBookings(options: BookingsOptions): Bookings {
   return new BookingTable(options);
 }
 
-const nothing: Reconciled = { ended: [], learned: 0 };
+const nothing: Reconciled = { ended: [], learned: [] };
 
 class BookingTable implements Bookings {
   readonly #limit: number;
   readonly #graceMs: number;
+  readonly #staleMs: number;
+  /** When somebody last spoke of a booking. */
+  readonly #spokenMs = new Map<BookingId, number>();
   readonly #byId = new Map<BookingId, BookingEntry>();
   readonly #byWorker = new Map<WorkerId, WorkerBookings>();
   readonly #byFrontend = new Map<ActorId, Set<BookingEntry>>();
 
-  constructor({ limit, graceMs }: BookingsOptions) {
+  constructor({ limit, graceMs, staleMs = defaultBookingStaleMs }: BookingsOptions) {
     this.#limit = limit;
     this.#graceMs = graceMs;
+    this.#staleMs = staleMs;
   }
 
   get size(): number {
@@ -59,28 +65,37 @@ class BookingTable implements Bookings {
   reconcile(report: WorkerReport, nowMs: number): Reconciled {
     const entries = this.#entriesOf(report.workerId);
     if (entries.some((entry) => entry.generation > report.generation)) return nothing;
-    const live = new Set(report.liveBookings);
+    const live = new Set(report.live.map(({ bookingId }) => bookingId));
     const ended = entries.filter(
       (entry) =>
         entry.generation < report.generation ||
         (!live.has(entry.bookingId) && !this.#isYoung(entry, nowMs)),
     );
     for (const entry of ended) this.#remove(entry);
-    return { ended, learned: this.#learn(report, nowMs) };
+    const learned: BookingEntry[] = [];
+    for (const booking of report.live) {
+      const entry = this.#renew(report, booking, nowMs);
+      if (entry !== undefined) learned.push(entry);
+    }
+    return { ended, learned };
   }
 
-  dropWorker(workerId: WorkerId): readonly BookingEntry[] {
-    return this.#removeAll(this.#entriesOf(workerId));
+  dropWorker(workerId: WorkerId, generation: number): readonly BookingEntry[] {
+    const entries = this.#entriesOf(workerId);
+    return this.#removeAll(entries.filter((entry) => entry.generation <= generation));
   }
 
-  dropOlderGenerations(workerId: WorkerId, generation: number): readonly BookingEntry[] {
-    return this.#removeAll(
-      this.#entriesOf(workerId).filter((entry) => entry.generation < generation),
-    );
+  dropFrontend(frontendId: ActorId, generation: number): readonly BookingEntry[] {
+    const entries = [...(this.#byFrontend.get(frontendId) ?? [])];
+    return this.#removeAll(entries.filter((entry) => entry.frontendGeneration <= generation));
   }
 
-  dropFrontend(frontendId: ActorId): readonly BookingEntry[] {
-    return this.#removeAll([...(this.#byFrontend.get(frontendId) ?? [])]);
+  dropStale(nowMs: number): readonly BookingEntry[] {
+    const stale: BookingEntry[] = [];
+    for (const [bookingId, spokenMs] of this.#spokenMs) {
+      if (nowMs - spokenMs >= this.#staleMs) stale.push(this.#byId.get(bookingId)!);
+    }
+    return this.#removeAll(stale);
   }
 
   loadOf(workerId: WorkerId): BookedLoad {
@@ -96,16 +111,19 @@ class BookingTable implements Bookings {
     return !isLearned(entry) && nowMs - entry.atMs < this.#graceMs;
   }
 
-  #learn({ workerId, generation, liveBookings, dpRank }: WorkerReport, nowMs: number): number {
-    let learned = 0;
-    for (const bookingId of liveBookings) {
-      if (this.#byId.has(bookingId)) continue;
-      if (this.size >= this.#limit) break;
-      const load = { blocks: 0, promptTokens: 0, atMs: nowMs };
-      this.#add({ bookingId, frontendId: null, workerId, generation, dpRank, ...load });
-      learned += 1;
+  /** Renews a booking, or learns it. Returns it if it is learned, or if what was learned has changed. */
+  #renew(report: WorkerReport, live: LiveBooking, nowMs: number): BookingEntry | undefined {
+    const known = this.#byId.get(live.bookingId);
+    if (known === undefined) {
+      if (this.size >= this.#limit) return undefined;
+      return this.#add(learnedFrom(report, live, nowMs));
     }
-    return learned;
+    // The worker speaks for its own alone.
+    if (known.workerId !== report.workerId) return undefined;
+    this.#spokenMs.set(known.bookingId, nowMs);
+    if (!isLearned(known) || !saysMore(known, live)) return undefined;
+    this.#remove(known);
+    return this.#add(learnedFrom({ ...report, dpRank: known.dpRank }, live, nowMs, known.blocks));
   }
 
   #entriesOf(workerId: WorkerId): readonly BookingEntry[] {
@@ -117,22 +135,25 @@ class BookingTable implements Bookings {
     return entries;
   }
 
-  #add(entry: BookingEntry): void {
+  #add(entry: BookingEntry): BookingEntry {
     this.#byId.set(entry.bookingId, entry);
+    this.#spokenMs.set(entry.bookingId, entry.atMs);
     let worker = this.#byWorker.get(entry.workerId);
     if (worker === undefined) {
       worker = new WorkerBookings();
       this.#byWorker.set(entry.workerId, worker);
     }
     worker.add(entry);
-    if (entry.frontendId === null) return;
+    if (entry.frontendId === null) return entry;
     const frontend = this.#byFrontend.get(entry.frontendId);
     if (frontend === undefined) this.#byFrontend.set(entry.frontendId, new Set([entry]));
     else frontend.add(entry);
+    return entry;
   }
 
   #remove(entry: BookingEntry): void {
     this.#byId.delete(entry.bookingId);
+    this.#spokenMs.delete(entry.bookingId);
     const worker = this.#byWorker.get(entry.workerId);
     worker?.remove(entry);
     if (worker?.load.requests === 0) this.#byWorker.delete(entry.workerId);
@@ -143,6 +164,34 @@ class BookingTable implements Bookings {
   }
 }
 
-function isLearned(entry: BookingEntry): boolean {
+/** Whether a booking was learned from its worker's report, and not heard from who made it. */
+export function isLearned(entry: BookingEntry): boolean {
   return entry.frontendId === null;
+}
+
+function saysMore(known: BookingEntry, { dpRank, promptBlocks }: LiveBooking): boolean {
+  return (
+    (dpRank !== null && dpRank !== known.dpRank) ||
+    (promptBlocks !== null && promptBlocks !== known.blocks)
+  );
+}
+
+/** What the live state does not tell is as the report says, with `blocks`. */
+function learnedFrom(
+  report: WorkerReport,
+  live: LiveBooking,
+  atMs: number,
+  blocks = 0,
+): BookingEntry {
+  return {
+    bookingId: live.bookingId,
+    frontendId: null,
+    frontendGeneration: 0,
+    workerId: report.workerId,
+    generation: report.generation,
+    dpRank: live.dpRank ?? report.dpRank,
+    blocks: live.promptBlocks ?? blocks,
+    promptTokens: 0,
+    atMs,
+  };
 }

@@ -1,12 +1,14 @@
 import type { ActorId, BookingId, WorkerId, WorkerType } from "@baton/protocol";
-import type { BookingEntry } from "../bookings/bookings.ts";
+import type { BookingEntry, LiveBooking } from "../bookings/bookings.ts";
 import type { PrefixIndex } from "../prefix-index/prefix-index.ts";
 import type { RankSlots } from "../prefix-index/rank-slots.ts";
+import type { BusyThresholds } from "../selection/policy-options.ts";
 import type {
   Selection,
   SelectionExplanation,
   SelectionRequest,
   WorkerCandidate,
+  WorkerSelector,
 } from "../selection/worker-selector.ts";
 
 /** A worker as routing sees it. */
@@ -22,6 +24,8 @@ export interface RoutableWorker {
   readonly maxSequences: number;
   readonly maxBatchedTokens: number | null;
   readonly totalBlocks: number | null;
+  /** Tokens a block. */
+  readonly blockSize: number;
 }
 
 /** What a worker says of itself; null is unknown, which is not idle. */
@@ -31,16 +35,6 @@ export interface WorkerLoad {
   readonly accepting: boolean;
   readonly activeBlocks: number | null;
   readonly totalBlocks: number | null;
-}
-
-/** One booking that a worker says it still runs or stages. */
-export interface LiveBooking {
-  readonly bookingId: BookingId;
-  readonly dpRank: number;
-  readonly promptBlocks: number;
-  /** Prompt tokens still to be computed. */
-  readonly prefillTokens: number;
-  readonly outputTokens: number;
 }
 
 /** A request that is to be placed. */
@@ -62,7 +56,7 @@ export interface CoreBooking {
   readonly promptTokens: number;
   /** Prompt tokens that the rank must compute; 0 if they are not to be counted. */
   readonly prefillTokens: number;
-  /** Empty if only their number counts. */
+  /** Sequence hashes of the prompt's full blocks, 8 bytes each; empty if only their number counts. */
   readonly sequenceHashes: Uint8Array;
   readonly expectedOutputTokens: number | null;
   readonly atMs: number;
@@ -82,9 +76,12 @@ export interface RoutingCore {
   readonly indexSlots: RankSlots;
   /** Bookings held. */
   readonly booked: number;
-  /** Takes over the workers as they are; bookings and load of those that stay are kept. */
+  /** Chooses by another policy from now on. Bookings and load are kept. */
+  setPolicy(selector: WorkerSelector, thresholds: BusyThresholds): void;
+  /** Takes over the workers as they are; bookings, load and reports of generations that stay are kept. */
   setWorkers(workers: readonly RoutableWorker[]): void;
   candidates(workerType: WorkerType): readonly WorkerCandidate[];
+  /** Takes over what a worker says. Of one that is not among the workers, or of another generation, nothing is kept. */
   reported(load: WorkerLoad): void;
   /** Leaves a worker out until then. */
   refuse(workerId: WorkerId, untilMs: number): void;
@@ -93,6 +90,7 @@ export interface RoutingCore {
   choose(request: CoreRequest, random: number, narrow?: Narrow): Selection;
   /** What `choose` would say, and why. Changes no later choice. */
   explain(request: CoreRequest, random: number, narrow?: Narrow): SelectionExplanation;
+  /** One heard twice is `duplicate`: the first stays. Beyond the limit it is `full`. */
   book(booking: CoreBooking): "booked" | "duplicate" | "full";
   get(bookingId: BookingId): BookingEntry | undefined;
   prefillCompleted(bookingId: BookingId, nowMs: number): void;

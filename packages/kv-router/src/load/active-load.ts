@@ -14,6 +14,8 @@ export interface ActiveRequest {
   /** How long that should take, ms; null if nobody knows, and then they count in full until they are done. */
   readonly prefillMs: number | null;
   readonly promptTokens: number;
+  /** Tokens a block, for the blocks of the output. */
+  readonly blockSize: number;
   /** Output tokens to expect; null if nobody knows. */
   readonly expectedOutputTokens: number | null;
   readonly atMs: number;
@@ -23,6 +25,10 @@ export interface ActiveRequest {
 export interface ActiveLoad {
   /** Requests in all. */
   readonly size: number;
+  /** Blocks that are known by their hashes, in all: equal ones of several ranks once. */
+  readonly blocks: number;
+  has(bookingId: BookingId): boolean;
+  /** Counts a request. One whose id is counted already changes nothing. */
   add(request: ActiveRequest): void;
   /** The worker has computed the prompt. */
   prefillCompleted(bookingId: BookingId, nowMs: number): void;

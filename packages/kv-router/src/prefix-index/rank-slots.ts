@@ -13,6 +13,12 @@ export class RankSlots {
   readonly #slots = new Map<string, RankSlot>();
   readonly #free: RankSlot[] = [];
   #next = 0;
+  #version = 0;
+
+  /** Another number after each change of a rank's slot, for whoever keeps slots at hand. */
+  get version(): number {
+    return this.#version;
+  }
 
   /** Ranks that have a slot. */
   get size(): number {
@@ -31,6 +37,7 @@ export class RankSlots {
     if (known !== undefined) return known;
     const slot = this.#free.pop() ?? this.#next++;
     this.#slots.set(name, slot);
+    this.#version += 1;
     return slot;
   }
 
@@ -38,7 +45,7 @@ export class RankSlots {
   close(rank: RankKey): RankSlot | undefined {
     const name = nameOf(rank);
     const slot = this.#slots.get(name);
-    this.#slots.delete(name);
+    if (this.#slots.delete(name)) this.#version += 1;
     return slot;
   }
 

@@ -6,6 +6,7 @@ import { booking, frontend, worker } from "../support.ts";
 const entry = (name: string, dpRank: number, blocks: number): BookingEntry => ({
   bookingId: booking(name),
   frontendId: frontend("f"),
+  frontendGeneration: 1,
   workerId: worker("w"),
   generation: 1,
   dpRank,

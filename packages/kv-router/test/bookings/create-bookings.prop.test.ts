@@ -6,6 +6,7 @@ import { booking, frontend, worker } from "../support.ts";
 
 const limit = 8;
 const graceMs = 5;
+const staleMs = 12;
 const names = ["a", "b", "c", "d", "e", "f", "g", "h", "i", "j"];
 const workers = ["w1", "w2"];
 const frontends = ["f1", "f2"];
@@ -16,6 +17,16 @@ const frontendName = fc.constantFrom(...frontends).map(frontend);
 const generation = fc.integer({ min: 1, max: 3 });
 const dpRank = fc.integer({ min: 0, max: 1 });
 
+const unknownOr = (max: number) => fc.option(fc.integer({ min: 0, max }), { nil: null });
+const liveBooking = (bookingId: BookingId) =>
+  fc.record({
+    bookingId: fc.constant(bookingId),
+    dpRank: unknownOr(1),
+    promptBlocks: unknownOr(3),
+    prefillTokens: unknownOr(3),
+    outputTokens: unknownOr(3),
+  });
+
 const steps = fc.array(
   fc.oneof(
     {
@@ -25,6 +36,7 @@ const steps = fc.array(
         entry: fc.record({
           bookingId: name,
           frontendId: frontendName,
+          frontendGeneration: generation,
           workerId: workerName,
           generation,
           dpRank,
@@ -41,36 +53,38 @@ const steps = fc.array(
         workerId: workerName,
         generation,
         dpRank,
-        liveBookings: fc.subarray(names.map(booking)),
+        live: fc.subarray(names.map(booking)).chain((ids) => fc.tuple(...ids.map(liveBooking))),
       }),
     },
     {
       weight: 1,
-      arbitrary: fc.record({ do: fc.constant("drop-worker" as const), workerId: workerName }),
-    },
-    {
-      weight: 1,
       arbitrary: fc.record({
-        do: fc.constant("drop-generations" as const),
+        do: fc.constant("drop-worker" as const),
         workerId: workerName,
         generation,
       }),
     },
     {
       weight: 1,
-      arbitrary: fc.record({ do: fc.constant("drop-frontend" as const), frontendId: frontendName }),
+      arbitrary: fc.record({
+        do: fc.constant("drop-frontend" as const),
+        frontendId: frontendName,
+        generation,
+      }),
     },
+    { weight: 1, arbitrary: fc.record({ do: fc.constant("drop-stale" as const) }) },
   ),
   { maxLength: 50 },
 );
 
 type Step = ReturnType<typeof steps.generate>["value"][number];
-type Model = Map<BookingId, BookingEntry>;
+/** Each booking, with when it was last spoken of. */
+type Model = Map<BookingId, BookingEntry & { spokenMs: number }>;
 
 it("holds what a plain map would hold, and its sums are the map's", () => {
   fc.assert(
     fc.property(steps, (taken) => {
-      const bookings = createBookings({ limit, graceMs });
+      const bookings = createBookings({ limit, graceMs, staleMs });
       const model: Model = new Map();
       taken.forEach((step, nowMs) => {
         const ended = applyToModel(model, step, nowMs);
@@ -98,11 +112,11 @@ function applyToTable(
     case "reconcile":
       return bookings.reconcile(step, nowMs).ended;
     case "drop-worker":
-      return bookings.dropWorker(step.workerId);
-    case "drop-generations":
-      return bookings.dropOlderGenerations(step.workerId, step.generation);
+      return bookings.dropWorker(step.workerId, step.generation);
     case "drop-frontend":
-      return bookings.dropFrontend(step.frontendId);
+      return bookings.dropFrontend(step.frontendId, step.generation);
+    case "drop-stale":
+      return bookings.dropStale(nowMs);
   }
 }
 
@@ -112,7 +126,7 @@ function applyToModel(model: Model, step: Step, nowMs: number): readonly Booking
     case "book": {
       const known = model.get(step.entry.bookingId);
       const isRoom = known === undefined ? model.size < limit : known.frontendId === null;
-      if (isRoom) model.set(step.entry.bookingId, { ...step.entry, atMs: nowMs });
+      if (isRoom) model.set(step.entry.bookingId, { ...step.entry, atMs: nowMs, spokenMs: nowMs });
       return [];
     }
     case "release":
@@ -120,14 +134,18 @@ function applyToModel(model: Model, step: Step, nowMs: number): readonly Booking
     case "reconcile":
       return reconcileModel(model, step, nowMs);
     case "drop-worker":
-      return remove(model, (entry) => entry.workerId === step.workerId);
-    case "drop-generations":
       return remove(
         model,
-        (entry) => entry.workerId === step.workerId && entry.generation < step.generation,
+        (entry) => entry.workerId === step.workerId && entry.generation <= step.generation,
       );
     case "drop-frontend":
-      return remove(model, (entry) => entry.frontendId === step.frontendId);
+      return remove(
+        model,
+        (entry) =>
+          entry.frontendId === step.frontendId && entry.frontendGeneration <= step.generation,
+      );
+    case "drop-stale":
+      return remove(model, (entry) => nowMs - entry.spokenMs >= staleMs);
   }
 }
 
@@ -143,28 +161,51 @@ function reconcileModel(
     (entry) =>
       own.includes(entry) &&
       (entry.generation < step.generation ||
-        (!step.liveBookings.includes(entry.bookingId) &&
+        (!step.live.some(({ bookingId }) => bookingId === entry.bookingId) &&
           (entry.frontendId === null || nowMs - entry.atMs >= graceMs))),
   );
-  for (const bookingId of step.liveBookings) {
-    if (model.has(bookingId) || model.size >= limit) continue;
-    const { workerId, generation: born, dpRank: rank } = step;
-    const learned = { frontendId: null, blocks: 0, promptTokens: 0, atMs: nowMs };
-    model.set(bookingId, { ...learned, bookingId, workerId, generation: born, dpRank: rank });
+  for (const { bookingId, dpRank: rank, promptBlocks } of step.live) {
+    const known = model.get(bookingId);
+    if (known === undefined && model.size >= limit) continue;
+    if (known !== undefined && known.workerId !== step.workerId) continue;
+    if (known !== undefined) known.spokenMs = nowMs;
+    const learned = {
+      bookingId,
+      frontendId: null,
+      frontendGeneration: 0,
+      workerId: step.workerId,
+      generation: step.generation,
+      dpRank: rank ?? known?.dpRank ?? step.dpRank,
+      blocks: promptBlocks ?? known?.blocks ?? 0,
+      promptTokens: 0,
+      atMs: nowMs,
+      spokenMs: nowMs,
+    };
+    const isSame = learned.dpRank === known?.dpRank && learned.blocks === known.blocks;
+    if (known === undefined || (known.frontendId === null && !isSame))
+      model.set(bookingId, learned);
   }
   return ended;
 }
 
-function remove(model: Model, isGone: (entry: BookingEntry) => boolean): readonly BookingEntry[] {
+function remove(
+  model: Model,
+  isGone: (entry: BookingEntry & { spokenMs: number }) => boolean,
+): readonly BookingEntry[] {
   const gone = [...model.values()].filter(isGone);
   for (const entry of gone) model.delete(entry.bookingId);
-  return gone;
+  return gone.map(entryOf);
+}
+
+function entryOf({ spokenMs: _, ...entry }: BookingEntry & { spokenMs: number }): BookingEntry {
+  return entry;
 }
 
 function expectEqual(bookings: ReturnType<typeof createBookings>, model: Model): void {
   expect(bookings.size).toBe(model.size);
   for (const bookingId of names.map(booking)) {
-    expect(bookings.get(bookingId)).toEqual(model.get(bookingId));
+    const known = model.get(bookingId);
+    expect(bookings.get(bookingId)).toEqual(known && entryOf(known));
   }
   for (const workerId of workers.map(worker)) {
     const own = [...model.values()].filter((entry) => entry.workerId === workerId);
