@@ -37,8 +37,17 @@ export function busynessOf(
   return undefined;
 }
 
+/** Whether no rule but the drain can keep anyone out. */
+export function isUnrestricted(
+  { allowedWorkers, constraints }: SelectionRequest,
+  pin: ResolvedPin,
+): boolean {
+  const requiresNothing = constraints === undefined || constraints.requiredTaints.length === 0;
+  return allowedWorkers === undefined && pin.kind !== "pinned" && requiresNothing;
+}
+
 /** Whether all filters keep the candidate. They are not asked about a pinned one. */
-export function passesFilters(
+function passesFilters(
   filters: readonly CandidateFilter[],
   request: SelectionRequest,
   pin: ResolvedPin,

@@ -2,7 +2,7 @@
 import { type Preferences, preferenceFactor, preferencesOf } from "../topology/taints.ts";
 import { cheapestPicker } from "./cheapest-picker.ts";
 import { cachedTokensOf } from "./effective-overlap.ts";
-import { busynessOf, exclusionOf, ineligibilityOf, passesFilters } from "./eligibility.ts";
+import { busynessOf, ineligibilityOf, isUnrestricted } from "./eligibility.ts";
 import { ignoredFields } from "./ignored-fields.ts";
 import { defaultTierWeights } from "./policy-parameters.ts";
 import { describeNone } from "./selection-detail.ts";
@@ -107,19 +107,22 @@ export class PolicySelector implements WorkerSelector {
     return this.#selected(request, chosen);
   }
 
-  /** Leaves who can be chosen in `#eligible`. */
+  /** Leaves who can be chosen in `#eligible`. What a plain request need not be asked is asked once, not of every candidate. */
   #gatherEligible(
     request: SelectionRequest,
     pin: ResolvedPin,
     candidates: readonly WorkerCandidate[],
   ): void {
     const eligible = this.#eligible;
+    const filters = this.#filters;
+    const isPlain = filters.length === 0 && isUnrestricted(request, pin);
     let count = 0;
     for (let index = 0; index < candidates.length; index++) {
       const candidate = candidates[index]!;
-      if (exclusionOf(request, pin, candidate) !== undefined) continue;
-      if (busynessOf(request, candidate) !== undefined) continue;
-      if (!passesFilters(this.#filters, request, pin, candidate)) continue;
+      const isFree = isPlain
+        ? !candidate.draining && busynessOf(request, candidate) === undefined
+        : ineligibilityOf(filters, request, pin, candidate) === undefined;
+      if (!isFree) continue;
       eligible[count] = candidate;
       count += 1;
     }

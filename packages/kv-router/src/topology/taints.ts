@@ -39,7 +39,11 @@ export function satisfies(
   taints: ReadonlySet<string>,
   constraints: RoutingConstraints | undefined,
 ): boolean {
-  return constraints?.requiredTaints.every((taint) => taints.has(taint)) ?? true;
+  if (constraints === undefined) return true;
+  for (const taint of constraints.requiredTaints) {
+    if (!taints.has(taint)) return false;
+  }
+  return true;
 }
 
 /** Preferred taints with their weights, taken out of the constraints once per choice. */
