@@ -1,6 +1,6 @@
 import { exclusionOf } from "../selection/eligibility.ts";
 import { describeTaints } from "../selection/selection-detail.ts";
-import { resolvePin } from "../selection/worker-pin.ts";
+import { type PinFault, resolvePin } from "../selection/worker-pin.ts";
 import type { SelectionRequest, WorkerCandidate } from "../selection/worker-selector.ts";
 import { missingTaints, topologyDomain } from "./taints.ts";
 
@@ -13,6 +13,8 @@ export type DecodeReach =
       readonly domains: readonly string[];
       /** Required taints that the closest decode worker lacks. */
       readonly missingTaints: readonly string[];
+      /** What is wrong with the decode leg's pin: then it is the client's fault. Null if nothing is. */
+      readonly pinFault: PinFault | null;
       readonly text: string;
     };
 
@@ -21,14 +23,15 @@ const reachable: DecodeReach = { kind: "reachable" };
 /**
  * Checks, before a prefill is dispatched, that some decode worker meets the decode leg's rules: constraints, pin
  * and allow-list, the transfer constraints merged in. Load does not count: a busy worker is free again when the
- * prefill is done.
+ * prefill is done. `needsPin`: decode's mode never chooses, so a request that names nobody is at fault now and not later.
  */
 export function checkDecodeReach(
   decodeRequest: SelectionRequest,
   decodeCandidates: readonly WorkerCandidate[],
+  needsPin = false,
 ): DecodeReach {
-  const pin = resolvePin(decodeRequest, decodeCandidates);
-  if (pin.kind === "invalid") return unreachable([], pin.text);
+  const pin = resolvePin(decodeRequest, decodeCandidates, needsPin);
+  if (pin.kind === "invalid") return unreachable([], pin.text, pin.fault);
   let closest: readonly string[] | undefined;
   for (const candidate of decodeCandidates) {
     const exclusion = exclusionOf(decodeRequest, pin, candidate);
@@ -42,7 +45,11 @@ export function checkDecodeReach(
     : unreachable(closest, `no decode worker has ${describeTaints(closest)}`);
 }
 
-function unreachable(missing: readonly string[], text: string): DecodeReach {
+function unreachable(
+  missing: readonly string[],
+  text: string,
+  pinFault: PinFault | null = null,
+): DecodeReach {
   const domains = missing.flatMap((taint) => topologyDomain(taint) ?? []);
-  return { kind: "unreachable", domains, missingTaints: missing, text };
+  return { kind: "unreachable", domains, missingTaints: missing, pinFault, text };
 }

@@ -206,19 +206,3 @@ describe("direct", () => {
     });
   });
 });
-
-it("looks at overlaps in the modes that route by prefix only", () => {
-  const looking = routerModes.filter((mode) => createSelector(mode).usesCacheData);
-
-  expect(looking).toEqual(["kv", "two-tier"]);
-});
-
-it("refuses a parameter that the mode does not have, or that is out of range, by name", () => {
-  const build = (parameters: Record<string, number>) => () =>
-    createSelector({ mode: "kv", parameters });
-
-  expect(build({ cache_threshold: 1 })).toThrow(/policy "kv" has no parameter "cache_threshold"/);
-  expect(build({ host_cache_hit_weight: 1.5 })).toThrow(
-    "host_cache_hit_weight must be from 0 to 1, not 1.5",
-  );
-});

@@ -19,6 +19,7 @@ it("names the domain that no decode worker is in", () => {
     kind: "unreachable",
     domains: ["rack"],
     missingTaints: ["baton.topology/rack=r1"],
+    pinFault: null,
     text: 'no decode worker has domain "rack" (baton.topology/rack=r1)',
   });
 });
@@ -45,6 +46,7 @@ it("does not count a draining worker in the domain", () => {
     kind: "unreachable",
     domains: [],
     missingTaints: [],
+    pinFault: null,
     text: "no decode worker can take the request",
   });
 });
@@ -58,10 +60,23 @@ it("looks at the pinned decode worker alone", () => {
   });
   expect(checkDecodeReach(pinned, [inRack("b", "r1")])).toMatchObject({
     kind: "unreachable",
+    pinFault: "unknown_worker",
     text: "there is no worker a",
   });
 });
 
 it("is unreachable when there is no decode worker at all", () => {
   expect(checkDecodeReach(selectionRequest(), [])).toMatchObject({ kind: "unreachable" });
+});
+
+it("blames a request that names nobody if decode's mode never chooses", () => {
+  const workers = [candidate("a")];
+
+  expect(checkDecodeReach(selectionRequest(), workers, true)).toMatchObject({
+    kind: "unreachable",
+    pinFault: "pin_required",
+  });
+  expect(
+    checkDecodeReach(selectionRequest({ pin: { workerId: worker("a") } }), workers, true),
+  ).toEqual({ kind: "reachable" });
 });
