@@ -1,0 +1,268 @@
+import { BlockEviction } from "./block-eviction.ts";
+import { BlockHoldings } from "./block-holdings.ts";
+import { type BlockId, BlockTable, hottest } from "./block-table.ts";
+import { highWord, lowWord } from "./hash-words.ts";
+import { HolderSets, holderOf, memberOf, tierOf } from "./holder-sets.ts";
+import { HolderSlots } from "./holder-slots.ts";
+import { extendOverlap, resetOverlaps } from "./overlap-arrays.ts";
+import {
+  type IndexJob,
+  type Overlaps,
+  type PrefixIndex,
+  type RankLoad,
+  type RankSlot,
+  type StorageTier,
+  type Stored,
+  storageTiers,
+} from "./prefix-index.ts";
+import { PromptRuns } from "./prompt-runs.ts";
+
+/** What a flat index is made with. */
+export interface FlatIndexOptions {
+  /** Most blocks to know, about 45 bytes each. A full index gives up prefixes that nobody has asked for lately. */
+  readonly maxBlocks?: number;
+}
+
+const defaultMaxBlocks = 2 ** 24;
+
+const finished: IndexJob = { step: () => true };
+
+/**
+ * The fast index: blocks in flat tables, and for each the number of the set of those who hold it. Hot path. Bench:
+ * bench/prefix-index/flat-index.bench.ts
+ */
+export function createFlatIndex(options: FlatIndexOptions = {}): PrefixIndex {
+  return new FlatIndex(options);
+}
+
+class FlatIndex implements PrefixIndex {
+  readonly #maxBlocks: number;
+  readonly #blocks = new BlockTable();
+  readonly #sets = new HolderSets();
+  readonly #holdings = new BlockHoldings(this.#blocks, this.#sets);
+  readonly #eviction = new BlockEviction(this.#blocks);
+  readonly #runs = new PromptRuns(this.#blocks);
+  readonly #holders = new HolderSlots();
+  /** Where the jobs are in the table: one hand for all, so that many at once cost as much as one. */
+  #swept: BlockId = 0;
+
+  constructor(options: FlatIndexOptions) {
+    this.#maxBlocks = options.maxBlocks ?? defaultMaxBlocks;
+  }
+
+  get blocks(): number {
+    return this.#holdings.held;
+  }
+
+  get bytes(): number {
+    return this.#blocks.bytes + this.#sets.bytes + this.#holdings.bytes;
+  }
+
+  store(
+    rank: RankSlot,
+    tier: StorageTier,
+    parent: Uint8Array | null,
+    sequenceHashes: Uint8Array,
+  ): Stored {
+    let holder = this.#holders.ofSlot(rank);
+    if (holder === -1) {
+      holder = this.#openHolder();
+      this.#holders.assign(rank, holder);
+    }
+    return this.#store(holder, tier, parent, sequenceHashes);
+  }
+
+  remove(rank: RankSlot, tier: StorageTier, sequenceHashes: Uint8Array): number {
+    const count = sequenceHashes.length >>> 3;
+    const holder = this.#holders.ofSlot(rank);
+    if (holder === -1) return count;
+    const member = memberOf(holder, storageTiers.indexOf(tier));
+    let absent = 0;
+    let guess = 0;
+    for (let at = 0; at < count * 8; at += 8) {
+      const id = this.#blocks.find(
+        lowWord(sequenceHashes, at),
+        highWord(sequenceHashes, at),
+        guess,
+      );
+      // Prompts are given up from their end as well as from their start: engines differ.
+      guess = id === 0 ? 0 : id + 1;
+      if (id === 0 || !this.#holdings.take(id, member)) absent += 1;
+    }
+    return absent;
+  }
+
+  clearRank(rank: RankSlot): IndexJob {
+    return this.#release(this.#holders.detach(rank));
+  }
+
+  removeRank(rank: RankSlot): IndexJob {
+    return this.clearRank(rank);
+  }
+
+  loadRank(rank: RankSlot): RankLoad {
+    const staged = this.#openHolder();
+    this.#holders.stage(rank, staged);
+    return {
+      store: (tier, parent, sequenceHashes) =>
+        this.#holders.isStaged(rank, staged)
+          ? this.#store(staged, tier, parent, sequenceHashes)
+          : "dropped",
+      commit: () =>
+        this.#holders.isStaged(rank, staged) ? this.#release(this.#holders.commit(rank)) : finished,
+      abandon: () =>
+        this.#holders.isStaged(rank, staged)
+          ? this.#release(this.#holders.unstage(rank))
+          : finished,
+    };
+  }
+
+  find(sequenceHashes: Uint8Array, overlaps: Overlaps): void {
+    resetOverlaps(overlaps, this.#holders.slots);
+    const runs = this.#runs;
+    if (!runs.jump(sequenceHashes) || !this.#mayJump()) runs.walk(sequenceHashes);
+    let start = 0;
+    for (let run = 0; run < runs.length; run += 1) {
+      const end = runs.ends[run]!;
+      const members = this.#sets.membersOf(runs.sets[run]!);
+      for (let at = 0; at < members.length; at += 1) {
+        const member = members[at]!;
+        const slot = this.#holders.slotOf(holderOf(member));
+        if (slot !== -1) extendOverlap(overlaps, slot, tierOf(member), start, end);
+      }
+      start = end;
+    }
+    if (runs.deepest !== 0) this.#blocks.putRecency(runs.deepest, hottest);
+  }
+
+  blocksOf(rank: RankSlot, tier: StorageTier): Uint8Array {
+    const holder = this.#holders.ofSlot(rank);
+    if (holder === -1) return new Uint8Array(0);
+    const member = memberOf(holder, storageTiers.indexOf(tier));
+    const words: number[] = [];
+    for (let id = 1; id <= this.#blocks.highest; id += 1) {
+      if (this.#blocks.isFree(id) || !this.#sets.has(this.#blocks.setOf(id), member)) continue;
+      words.push(this.#blocks.lowOf(id), this.#blocks.highOf(id));
+    }
+    return new Uint8Array(Int32Array.from(words).buffer);
+  }
+
+  #openHolder(): number {
+    const holder = this.#holders.open();
+    this.#holdings.open(holder);
+    return holder;
+  }
+
+  #store(
+    holder: number,
+    tier: StorageTier,
+    parent: Uint8Array | null,
+    sequenceHashes: Uint8Array,
+  ): Stored {
+    const blocks = this.#blocks;
+    let last: BlockId = 0;
+    if (parent !== null) {
+      last = blocks.find(lowWord(parent, 0), highWord(parent, 0), 0);
+      if (last === 0 || !this.#holdings.hasAny(last, holder)) {
+        return this.#holders.hasLost(holder) ? "dropped" : "orphan";
+      }
+    }
+    const member = memberOf(holder, storageTiers.indexOf(tier));
+    const end = sequenceHashes.length & ~7;
+    for (let at = 0; at < end; at += 8) {
+      const id = this.#enter(lowWord(sequenceHashes, at), highWord(sequenceHashes, at), last);
+      if (id === 0) {
+        this.#holders.lose(holder);
+        return "dropped";
+      }
+      this.#holdings.give(id, member);
+      last = id;
+    }
+    return "stored";
+  }
+
+  /** The block of a hash, added if it is not there; 0 if there is no room for it. */
+  #enter(low: number, high: number, parent: BlockId): BlockId {
+    const blocks = this.#blocks;
+    const known = blocks.find(low, high, parent === 0 ? 0 : parent + 1);
+    if (known !== 0) {
+      this.#meet(known, parent);
+      return known;
+    }
+    if (blocks.size >= this.#maxBlocks && !this.#makeRoom(parent)) return 0;
+    const id = blocks.add(low, high);
+    if (parent !== 0) this.#holdings.link(id, parent);
+    return id;
+  }
+
+  /** A block that is known is told of again. */
+  #meet(id: BlockId, parent: BlockId): void {
+    const blocks = this.#blocks;
+    // Its parent was not told at first. With children it may be the parent's ancestor, if somebody tells nonsense.
+    if (
+      parent !== 0 &&
+      parent !== id &&
+      blocks.parentOf(id) === 0 &&
+      blocks.childCountOf(id) === 0
+    ) {
+      this.#holdings.link(id, parent);
+    }
+    if (blocks.recencyOf(id) === 0) blocks.putRecency(id, 1);
+  }
+
+  #makeRoom(pinned: BlockId): boolean {
+    const id = this.#eviction.choose(pinned);
+    if (id === 0) return false;
+    for (const member of this.#sets.membersOf(this.#blocks.setOf(id))) {
+      this.#holders.lose(holderOf(member));
+    }
+    this.#holdings.strip(id, everybody);
+    return true;
+  }
+
+  /** Whether `jump` tells the truth: whoever has the first block has no block without its parent, and none off the device. */
+  #mayJump(): boolean {
+    if (this.#holdings.lower > 0) return false;
+    if (this.#runs.length === 0) return true;
+    for (const member of this.#sets.membersOf(this.#runs.sets[0]!)) {
+      const holder = holderOf(member);
+      if (this.#holdings.isBroken(holder) && this.#holders.slotOf(holder) !== -1) return false;
+    }
+    return true;
+  }
+
+  /** Takes holders that answer for no slot out of all blocks. */
+  #release(holders: readonly number[]): IndexJob {
+    let done = false;
+    return {
+      step: (maxBlocks) => {
+        if (done) return true;
+        let left = maxBlocks;
+        while (left > 0 && this.#holdBlocks(holders)) {
+          this.#sweep(Math.min(left, 64));
+          left -= 64;
+        }
+        if (this.#holdBlocks(holders)) return false;
+        for (const holder of holders) this.#holders.close(holder);
+        done = true;
+        return true;
+      },
+    };
+  }
+
+  #holdBlocks(holders: readonly number[]): boolean {
+    return holders.some((holder) => this.#holdings.blocksOf(holder) > 0);
+  }
+
+  #sweep(count: number): void {
+    const blocks = this.#blocks;
+    for (let left = count; left > 0; left -= 1) {
+      this.#swept = this.#swept >= blocks.highest ? 1 : this.#swept + 1;
+      if (!blocks.isFree(this.#swept)) this.#holdings.strip(this.#swept, this.#holders.isGone);
+    }
+  }
+}
+
+function everybody(): boolean {
+  return true;
+}

@@ -1,0 +1,4 @@
+import { createRadixTree } from "../../src/index.ts";
+import { findsWhatTheRanksHold } from "./prefix-index-histories.ts";
+
+findsWhatTheRanksHold(createRadixTree);
