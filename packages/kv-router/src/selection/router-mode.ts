@@ -15,7 +15,7 @@ export type RouterMode = (typeof routerModes)[number];
 export type BuiltRouterMode = RouterMode;
 
 /** The modes that `createSelector` builds: all. */
-export const builtRouterModes: readonly BuiltRouterMode[] = routerModes;
+export const builtRouterModes: readonly BuiltRouterMode[] = [...routerModes];
 
 /** What a mode's name turned out to be. */
 export type ParsedRouterMode =
