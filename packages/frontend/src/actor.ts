@@ -11,6 +11,7 @@ import {
   PeerWatch,
 } from "@baton/runtime";
 import { type FrontendConfig, frontendOptions } from "./config.ts";
+import { ExplainService } from "./explain/explain-service.ts";
 import { ApiServer, type MetricsPage } from "./http/api-server.ts";
 import { createFrontendMetrics, type FrontendMetrics } from "./metrics.ts";
 import { fetchArtifact } from "./prepare/artifact-source.ts";
@@ -52,6 +53,7 @@ class FrontendRelay implements FrontendCore {
   readonly #context: ActorContext;
   readonly #view: ClusterView;
   readonly #relay: Relay;
+  readonly #explainService: ExplainService;
   readonly #textModels: TextModels;
   readonly #routers: PeerWatch;
   readonly #subscriptions: BusListener[] = [];
@@ -83,6 +85,7 @@ class FrontendRelay implements FrontendCore {
       prepare,
       mayHaveRouter: (role) => this.#mayHaveRouter(role),
     });
+    this.#explainService = new ExplainService(context, { ...config, port: this.#relay });
     this.#routers = new PeerWatch(
       context,
       { roles: ["prefill-router", "decode-router"] },
@@ -111,6 +114,7 @@ class FrontendRelay implements FrontendCore {
     this.#routers.start();
     this.#listeningSinceMs = this.#context.clock.nowMs();
     this.#relay.start();
+    this.#explainService.start();
     await this.#view.start();
     this.#changed();
   }
@@ -119,12 +123,17 @@ class FrontendRelay implements FrontendCore {
     return this.#relay.submit(request, sink);
   }
 
-  drain(): Promise<void> {
-    return this.#relay.drain();
+  explain(request: ServingRequest) {
+    return this.#relay.explain(request);
+  }
+
+  async drain(): Promise<void> {
+    await Promise.all([this.#explainService.drain(), this.#relay.drain()]);
   }
 
   async stop(): Promise<void> {
     this.#relay.stop();
+    await this.#explainService.drain();
     this.#routers.stop();
     this.#view.stop();
     for (const subscription of this.#subscriptions.splice(0)) subscription.unsubscribe();
@@ -170,6 +179,7 @@ class FrontendActor implements ActorInstance {
       random: context.random,
       log: context.log,
       requests: this.#core.metrics.requests,
+      routeQueries: this.#core.metrics.routeQueries,
       clientsCut: this.#core.metrics.clientsCut,
       metricsPage: metricsPageOf(context.identity.admin),
       whyNotServing: () => (this.#state === "ready" ? null : this.#state),

@@ -4,6 +4,8 @@ import type { Counter, Histogram, Metrics } from "@baton/runtime";
 export interface FrontendMetrics {
   /** Every request that was answered, by outcome, stage and code. */
   readonly requests: Counter;
+  /** Requests that only asked where they would go, by the code of the error that they would get. */
+  readonly routeQueries: Counter;
   readonly cachedTokens: Counter;
   readonly firstTokenSeconds: Histogram;
   readonly interTokenSeconds: Histogram;
@@ -34,6 +36,11 @@ export function createFrontendMetrics(metrics: Metrics, inFlight: () => number):
       "stage",
       "code",
     ]),
+    routeQueries: counter(
+      "baton_frontend_route_queries_total",
+      "Requests that only asked where they would go.",
+      ["code"],
+    ),
     cachedTokens: counter(
       "baton_kv_cached_tokens_total",
       "Prompt tokens held by a cache, as seen by the best, by the chosen, and really reused by the worker.",

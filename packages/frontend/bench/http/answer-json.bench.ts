@@ -6,7 +6,14 @@ const json = new StreamJson({
   requestId: "req-abcdefghijklmnop",
   model: "some-model",
   created: 1_700_000_000,
-  wish: { stream: true, includeUsage: true, includeRoute: false, includeTiming: false },
+  wish: {
+    stream: true,
+    includeUsage: true,
+    includeRoute: false,
+    includeTiming: false,
+    includeWorkerIds: false,
+    includeNvextTiming: false,
+  },
 });
 
 describe("the events of a stream", () => {

@@ -1,6 +1,7 @@
 /** Hot path: `delta` once per write of a stream. Budget 1 µs. Bench: bench/http/answer-json.bench.ts */
 import type { FinishReason } from "@baton/protocol";
 import type { OutputDelta, OutputLogprob, RequestSummary } from "../request/request-sink.ts";
+import { nvextObject } from "./nvext-json.ts";
 import type { AnswerWish, Endpoint } from "./parse-body.ts";
 
 /** What all parts of one answer say. */
@@ -50,11 +51,13 @@ export class StreamJson {
   /** What stands between the last choice's end and `[DONE]`. */
   summary(summary: RequestSummary): string {
     const baton = batonObject(summary, this.#frame.wish);
+    const nvext = nvextObject(summary, this.#frame.wish);
     const usage = this.#frame.wish.includeUsage ? usageObject(summary) : null;
-    if (baton === null && usage === null) return "";
+    if (baton === null && usage === null && nvext === null) return "";
     const parts = [
       ...(usage === null ? [] : [`"usage":${JSON.stringify(usage)}`]),
       ...(baton === null ? [] : [`"baton":${JSON.stringify(baton)}`]),
+      ...(nvext === null ? [] : [`"nvext":${JSON.stringify(nvext)}`]),
     ];
     return `${this.#head}],${parts.join(",")}}\n\n`;
   }
@@ -97,6 +100,7 @@ export function answerBody(
 ): string {
   const { endpoint, created, model, wish } = frame;
   const baton = batonObject(summary, wish);
+  const nvext = nvextObject(summary, wish);
   return JSON.stringify({
     id: answerId(frame),
     object: endpoint === "chat" ? "chat.completion" : "text_completion",
@@ -105,6 +109,7 @@ export function answerBody(
     choices: choices.map((choice, index) => choiceObject(endpoint, choice, index)),
     usage: usageObject(summary),
     ...(baton === null ? {} : { baton }),
+    ...(nvext === null ? {} : { nvext }),
   });
 }
 

@@ -25,8 +25,10 @@ import { type PlainReply, StreamedAnswer, WholeAnswer } from "./answers.ts";
 import { errorAnswer, refusal } from "./error-body.ts";
 import { modelEntry, modelList } from "./model-list.ts";
 import { OpenAnswers } from "./open-answers.ts";
-import { type Endpoint, parseBody, type RequestFrame } from "./parse-body.ts";
+import { type Endpoint, type ParsedBody, parseBody, type RequestFrame } from "./parse-body.ts";
+import { parseJson } from "./parse-json.ts";
 import { clientRequestId, traceparent } from "./request-ids.ts";
+import { routeAnswer } from "./route-json.ts";
 import { StreamWriter } from "./stream-writer.ts";
 
 /** Bounds and addresses of the API. */
@@ -59,6 +61,7 @@ export interface ApiServerDeps {
   readonly random: Random;
   readonly log: Logger;
   readonly requests: Counter;
+  readonly routeQueries: Counter;
   readonly clientsCut: Counter;
   /** Null where the host gives none. */
   readonly metricsPage: MetricsPage | null;
@@ -137,7 +140,7 @@ export class ApiServer {
     app.addContentTypeParser<string>(
       "application/json",
       { parseAs: "string" },
-      (_request, body, done) => parseJson(body, done),
+      (_request, body, done) => readJson(body, done),
     );
     app.setErrorHandler((error: FastifyError, request, reply) =>
       this.#answerError(request, reply, error),
@@ -173,15 +176,40 @@ export class ApiServer {
   #generate(endpoint: Endpoint, request: FastifyRequest, reply: FastifyReply): void {
     this.#receiving.delete(request.raw);
     const frame = this.#frameOf(request);
-    const parsed = parseBody(endpoint, request.body, frame);
+    const parsed = parseBody(endpoint, request.body, frame, request.raw.headers);
+    reply.hijack();
+    if (parsed.query === null) this.#serve(endpoint, parsed, request, reply);
+    else void this.#explain(parsed.request, parsed.query, request, reply);
+  }
+
+  /** Says where the request would go. Whatever fails is part of the answer. */
+  async #explain(
+    asked: ParsedBody["request"],
+    form: "baton" | "nvext",
+    request: FastifyRequest,
+    reply: FastifyReply,
+  ): Promise<void> {
+    const explanation = await this.#deps.port.explain(asked);
+    const { overloadStatus } = this.#options;
+    const frame = { requestId: asked.requestId, overloadStatus, form };
+    const { status, headers, body } = routeAnswer(explanation, frame);
+    this.#deps.routeQueries.add(1, { code: explanation.failure?.error.code ?? "" });
+    this.#writeWhole(request.raw, reply.raw, status, headers, body);
+  }
+
+  #serve(
+    endpoint: Endpoint,
+    parsed: ParsedBody,
+    request: FastifyRequest,
+    reply: FastifyReply,
+  ): void {
     const answer: AnswerFrame = {
       endpoint,
-      requestId: frame.requestId,
+      requestId: parsed.request.requestId,
       model: parsed.request.model,
       created: Math.floor(this.#deps.clock.nowMs() / 1000),
       wish: parsed.wish,
     };
-    reply.hijack();
     const raw = reply.raw;
     let handle: RequestHandle | null = null;
     const plain = this.#plainReply(request.raw, raw);
@@ -342,13 +370,15 @@ export class ApiServer {
   }
 }
 
-function parseJson(body: string, done: (error: Error | null, value?: unknown) => void): void {
+function readJson(body: string, done: (error: Error | null, value?: unknown) => void): void {
+  let value: unknown;
   try {
-    done(null, JSON.parse(body));
+    value = parseJson(body);
   } catch (error) {
-    const problem = `the body is not JSON: ${error instanceof Error ? error.message : ""}`;
-    done(new ServingError("invalid_request", { problem }));
+    done(ServingError.from(error));
+    return;
   }
+  done(null, value);
 }
 
 /** What the framework refuses, in our own words. */

@@ -7,6 +7,7 @@ import type {
   ServingRequest,
   WantedOutput,
 } from "../request/serving-request.ts";
+import { queryForm, readRouting } from "./read-routing.ts";
 import {
   type BodyMessage,
   type ChatBody,
@@ -14,6 +15,7 @@ import {
   chatBodySchema,
   completionBodySchema,
 } from "./request-schema.ts";
+import type { RequestHeaders } from "./routing-headers.ts";
 import { refuseUnservedFields } from "./unserved-fields.ts";
 
 /** The two endpoints that generate. */
@@ -25,6 +27,9 @@ export interface AnswerWish {
   readonly includeUsage: boolean;
   readonly includeRoute: boolean;
   readonly includeTiming: boolean;
+  /** The two parts of an `nvext` object in the answer. */
+  readonly includeWorkerIds: boolean;
+  readonly includeNvextTiming: boolean;
 }
 
 /** What comes with a request beside its body. */
@@ -38,10 +43,20 @@ export interface RequestFrame {
 export interface ParsedBody {
   readonly request: ServingRequest;
   readonly wish: AnswerWish;
+  /** Set where the request only asks where it would go: the form in which it asked. */
+  readonly query: "baton" | "nvext" | null;
 }
 
-/** Reads a body. Throws `invalid_request` or `unsupported` with the field at fault in `param`. */
-export function parseBody(endpoint: Endpoint, raw: unknown, frame: RequestFrame): ParsedBody {
+/**
+ * Reads a body, and what the headers add to it. Throws `invalid_request` or `unsupported` with the field or header at
+ * fault in `param`.
+ */
+export function parseBody(
+  endpoint: Endpoint,
+  raw: unknown,
+  frame: RequestFrame,
+  headers: RequestHeaders = {},
+): ParsedBody {
   const body = onePrompt(withoutNulls(raw));
   refuseUnservedFields(body);
   refuseTooMuch(body);
@@ -50,20 +65,15 @@ export function parseBody(endpoint: Endpoint, raw: unknown, frame: RequestFrame)
       ? readChat(check(chatBodySchema, body))
       : readCompletion(check(completionBodySchema, body));
   const { fields, prompt, logprobs, maxTokens } = parsed;
-  if (fields.baton?.query_only) {
-    throw new ServingError("unsupported", {
-      param: "baton.query_only",
-      problem: "baton.query_only is not supported by the routers here",
-    });
-  }
   const request: ServingRequest = {
     ...frame,
     model: fields.model,
     prompt,
     output: wantedOutput(fields, maxTokens, logprobs),
     stop: typeof fields.stop === "string" ? [fields.stop] : (fields.stop ?? []),
+    ...set("routing", readRouting(fields, headers)),
   };
-  return { request, wish: answerWish(fields) };
+  return { request, wish: answerWish(fields), query: queryForm(fields) };
 }
 
 type SharedFields = Omit<ChatBody, "messages" | "logprobs">;
@@ -165,11 +175,14 @@ function answerWish(fields: SharedFields): AnswerWish {
     throw invalid("stream_options", "stream_options needs stream to be true");
   }
   const include = fields.baton?.include ?? [];
+  const extra = fields.nvext?.extra_fields ?? [];
   return {
     stream,
     includeUsage: fields.stream_options?.include_usage === true,
     includeRoute: include.includes("route"),
     includeTiming: include.includes("timing"),
+    includeWorkerIds: extra.includes("worker_id"),
+    includeNvextTiming: extra.includes("timing"),
   };
 }
 
@@ -240,9 +253,13 @@ function check<T>(schema: z.ZodType<T>, body: unknown): T {
 }
 
 function missing(issue: z.core.$ZodIssue | undefined, body: unknown): boolean {
-  const [field] = issue?.path ?? [];
-  if (issue?.path.length !== 1 || typeof body !== "object" || body === null) return false;
-  return !Object.hasOwn(body, String(field));
+  if (issue === undefined || issue.path.length === 0) return false;
+  let holder: unknown = body;
+  for (const part of issue.path.slice(0, -1))
+    holder = (holder as Record<PropertyKey, unknown>)[part];
+  return (
+    typeof holder === "object" && holder !== null && !Object.hasOwn(holder, issue.path.at(-1) ?? "")
+  );
 }
 
 /** `messages[0].content`, as a client's author would write it. */

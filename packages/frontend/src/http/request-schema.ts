@@ -1,18 +1,7 @@
 import { z } from "zod";
+import { boolean, integer, number, text } from "./field-schemas.ts";
+import { batonSchema, cacheSaltSchema, nvextSchema } from "./routing-schema.ts";
 
-const integer = (least: number, most: number) =>
-  z
-    .number({ error: "must be a number" })
-    .int({ error: "must be a whole number" })
-    .min(least, { error: `must be at least ${least}` })
-    .max(most, { error: `must be at most ${most}` });
-const number = (least: number, most: number) =>
-  z
-    .number({ error: "must be a number" })
-    .min(least, { error: `must be at least ${least}` })
-    .max(most, { error: `must be at most ${most}` });
-const boolean = () => z.boolean({ error: "must be true or false" });
-const text = () => z.string({ error: "must be a string" });
 const tokenId = () => z.custom<number>(isTokenId, { error: "must be a token id" });
 
 const maxTokens = () => integer(1, 2 ** 31 - 1).optional();
@@ -61,19 +50,9 @@ const generationFields = {
   stream_options: z
     .object({ include_usage: boolean().nullish() }, { error: "must be an object" })
     .optional(),
-  baton: z
-    .strictObject(
-      {
-        include: z
-          .array(z.enum(["route", "timing"], { error: "must be 'route' or 'timing'" }), {
-            error: "must be an array of 'route' and 'timing'",
-          })
-          .optional(),
-        query_only: boolean().optional(),
-      },
-      { error: (issue) => (issue.code === "unrecognized_keys" ? undefined : "must be an object") },
-    )
-    .optional(),
+  cache_salt: cacheSaltSchema.optional(),
+  baton: batonSchema.optional(),
+  nvext: nvextSchema.optional(),
 };
 
 /** A plain loop: a schema of a million ids would make a million reports of one mistake. */

@@ -54,9 +54,16 @@ const unservedFields: Readonly<Record<string, IsNeutral>> = {
   allowed_token_ids: isEmpty,
   bad_words: isEmpty,
   typical_p: is(1),
-  cache_salt: is(""),
   lora: never,
-  nvext: isEmpty,
+};
+
+/** The same for `nvext`: what has no meaning here and would change the answer, or an effect elsewhere. */
+const unservedNvextFields: Readonly<Record<string, IsNeutral>> = {
+  greed_sampling: is(false),
+  use_raw_prompt: is(false),
+  token_data: isEmpty,
+  max_thinking_tokens: never,
+  metadata_upload: never,
 };
 
 /** Fields that carry a handoff between our own actors: nobody else may set them. */
@@ -74,9 +81,22 @@ export function refuseUnservedFields(body: Readonly<Record<string, unknown>>): v
       const problem = `${field} is set between the workers and not by clients`;
       throw new ServingError("invalid_request", { param: field, problem });
     }
-    const isNeutral = Object.hasOwn(unservedFields, field) ? unservedFields[field] : undefined;
-    if (isNeutral === undefined || value === null || isNeutral(value)) continue;
-    const problem = `${field} is not supported here`;
-    throw new ServingError("unsupported", { param: field, problem });
+    refuseUnserved(unservedFields, field, value, field);
   }
+  const { nvext } = body;
+  if (typeof nvext !== "object" || nvext === null) return;
+  for (const [field, value] of Object.entries(nvext)) {
+    refuseUnserved(unservedNvextFields, field, value, `nvext.${field}`);
+  }
+}
+
+function refuseUnserved(
+  table: Readonly<Record<string, IsNeutral>>,
+  field: string,
+  value: unknown,
+  param: string,
+): void {
+  const isNeutral = Object.hasOwn(table, field) ? table[field] : undefined;
+  if (isNeutral === undefined || value === null || isNeutral(value)) return;
+  throw new ServingError("unsupported", { param, problem: `${param} is not supported here` });
 }

@@ -1,5 +1,5 @@
 /** Hot path: once per request. Budget: tokenizing, and 60 µs beside it. */
-import { type BlockHasher, baseHashSeed } from "@baton/kv-router";
+import { type BlockHasher, baseHashSeed, joinHashSalts } from "@baton/kv-router";
 import {
   type GenerationParams,
   GenerationWork,
@@ -42,13 +42,18 @@ export function createPrepareRequest(deps: PrepareDeps): PrepareRequest {
     const text = await deps.textModels.get(request.model, card.tokenizerChecksum);
     const tokens = await tokensOf(request.prompt, text);
     const params = paramsOf(request, tokens.length, card, deps.random);
-    const work = GenerationWork.encode({ tokens, params, lora: null, salt: null });
+    const salt = joinHashSalts(card.hashSalt, request.routing?.cacheSalt ?? "");
+    const work = GenerationWork.encode({
+      tokens,
+      params,
+      lora: null,
+      salt: salt === "" ? null : salt,
+    });
     if (work.length > deps.maxWorkBytes()) {
       const problem = `the prompt takes ${work.length} bytes on the bus; ${deps.maxWorkBytes()} are allowed`;
       throw new ServingError("payload_too_large", { problem });
     }
-    const seed =
-      card.hashSalt === "" ? baseHashSeed : deps.hasher.hashSeed({ salt: card.hashSalt });
+    const seed = salt === "" ? baseHashSeed : deps.hasher.hashSeed({ salt });
     const blockHashes = deps.hasher.blockHashes(tokens, card.blockSize, seed);
     return {
       text,

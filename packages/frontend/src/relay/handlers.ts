@@ -16,6 +16,7 @@ import { clientError } from "./client-error.ts";
 import type { RelayState } from "./relay-state.ts";
 import type { RelayedRequest } from "./relayed-request.ts";
 import { readBounceKey } from "./route-request.ts";
+import { noRouterError } from "./serving-check.ts";
 
 /** One handler per fact for a Frontend. */
 export const factHandlers: Readonly<
@@ -50,10 +51,18 @@ function onDispatched(state: RelayState, bytes: Uint8Array): void {
     return;
   }
   dispatched(state, request, fact.leg, fact.workerId, fact.generation);
+  noteChoice(request, fact);
   // The router may have chosen a worker in the moment in which it was lost, and this notice come after that news.
   if (request.activeLeg !== fact.leg || !isGone(state, fact)) return;
   const error = new ServingError("worker_lost", { workerId: fact.workerId, why: "lost before" });
   request.send({ type: "lost", error });
+}
+
+function noteChoice({ legs }: RelayedRequest, fact: Dispatched): void {
+  const leg = legs[fact.leg];
+  if (leg.workerId !== fact.workerId || leg.generation !== fact.generation) return;
+  leg.dpRank = fact.dpRank;
+  leg.overlapBlocks = fact.overlapBlocks;
 }
 
 /** Whether this life of a worker is known to be over. One that is not known yet may be new. */
@@ -147,17 +156,7 @@ export function onUndeliverable(state: RelayState, key: string): void {
   const leg = request.legs[bounce.leg];
   leg.isOver = true;
   leg.isRefused = true;
-  request.send({ type: "failed", error: bounceError(state, bounce.leg) });
-}
-
-/** Right after an outage the routers may be on their way back: nobody can say that none serves. */
-function bounceError({ busBackAtMs, clock, options }: RelayState, leg: Leg): ServingError {
-  if (clock.nowMs() - busBackAtMs < options.routerNoticeMs) {
-    return new ServingError("bus_unavailable", { problem: "no router is back on the bus yet" });
-  }
-  if (leg === "prefill") return new ServingError("prefill_activating", { why: "activating" });
-  const problem = "no router serves the decode workers of this model";
-  return new ServingError("not_ready", { problem, why: "activating" });
+  request.send({ type: "failed", error: noRouterError(state, bounce.leg) });
 }
 
 function dispatched(

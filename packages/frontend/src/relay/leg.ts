@@ -9,6 +9,9 @@ export interface LegProgress {
   /** The worker that has the work, as router or worker said. */
   workerId: WorkerId | null;
   generation: number;
+  /** What the router said of its choice; null if the worker's word came first, or nobody's did. */
+  dpRank: number | null;
+  overlapBlocks: number | null;
   /** Whether nobody can hold anything of it: it failed, or was refused. */
   isOver: boolean;
   /** Whether the router itself refused it. */
@@ -26,6 +29,8 @@ export function newLeg(): LegProgress {
     routerId: null,
     workerId: null,
     generation: 0,
+    dpRank: null,
+    overlapBlocks: null,
     isOver: false,
     isRefused: false,
     missedReports: 0,

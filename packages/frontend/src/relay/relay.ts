@@ -8,11 +8,14 @@ import {
   type TransitionDetails,
 } from "@baton/protocol";
 import type { BusState } from "@baton/runtime";
+import { explainRoute, unexplained } from "../explain/explain-route.ts";
+import type { RouteExplanation } from "../explain/route-explanation.ts";
 import { RequestOutput } from "../output/request-output.ts";
 import { DeadlineSweep } from "../request/deadlines.ts";
 import type { RequestEvent } from "../request/machine.ts";
-import type { RequestHandle, RequestSink } from "../request/request-sink.ts";
+import type { RequestHandle, RequestSink, ServingMode } from "../request/request-sink.ts";
 import type { ServingRequest } from "../request/serving-request.ts";
+import { idlePins, pinError, workerTypeOf } from "./check-pins.ts";
 import { factHandlers, onUndeliverable } from "./handlers.ts";
 import { onBusBack, onLoadReport, onRouterLost, onWorkerLost } from "./losses.ts";
 import { modelNotFound, type ServedModel } from "./model-directory.ts";
@@ -20,6 +23,7 @@ import type { RelayState } from "./relay-state.ts";
 import { RelayedRequest, type RelayHooks } from "./relayed-request.ts";
 import type { RequestPort } from "./request-port.ts";
 import { bounceKeyOf, encodeRouteDecode, encodeRoutePrefill } from "./route-request.ts";
+import { whyNotRouted, whyNotServed } from "./serving-check.ts";
 
 const ignoredHandle: RequestHandle = { cancel: () => undefined };
 
@@ -29,6 +33,9 @@ export class Relay implements RequestPort {
   readonly #hooks: RelayHooks;
   readonly #sweep: DeadlineSweep<RelayedRequest>;
   readonly #idle: (() => void)[] = [];
+  /** Fields without effect that were logged. */
+  readonly #toldIgnored = new Set<string>();
+  #explaining = 0;
   #isDraining = false;
   /** When the bus went, while it is gone. */
   #busLostAtMs: number | null = null;
@@ -76,11 +83,26 @@ export class Relay implements RequestPort {
     return { cancel: () => live.send({ type: "cancelled" }) };
   }
 
+  async explain(request: ServingRequest): Promise<RouteExplanation> {
+    const model = this.#state.directory.find(request.model);
+    const refusal = this.#refusal(model, request.model);
+    if (refusal !== null) return unexplained(request, refusal, "received");
+    this.#explaining += 1;
+    try {
+      return await explainRoute(this.#state, request);
+    } finally {
+      this.#explaining -= 1;
+      this.#settle();
+    }
+  }
+
   /** Refuses what is new, and resolves when nothing is left. The caller bounds the time. */
   drain(): Promise<void> {
     this.#isDraining = true;
-    if (this.#state.table.live.size === 0) return Promise.resolve();
-    return new Promise((resolve) => this.#idle.push(resolve));
+    return new Promise((resolve) => {
+      this.#idle.push(resolve);
+      this.#settle();
+    });
   }
 
   /** Ends whatever is left. */
@@ -132,7 +154,7 @@ export class Relay implements RequestPort {
     if (this.#isDraining) return new ServingError("draining");
     if (bus.state !== "connected") return new ServingError("bus_unavailable");
     if (model === undefined) return modelNotFound(directory, name);
-    if (table.live.size < options.maxInFlight) return null;
+    if (table.live.size + this.#explaining < options.maxInFlight) return null;
     return new ServingError("overloaded", { problem: "too many requests at once" });
   }
 
@@ -178,24 +200,28 @@ export class Relay implements RequestPort {
         stopTokenIds: output.stopTokenIds ?? [],
         logprobs: output.logprobs !== undefined,
       });
-      request.mode = this.#servedModel(request).mode;
-      const isRelay = request.mode === "disaggregated";
-      this.#requireRouters(request.model, isRelay);
+      const mode = this.#servedModel(request).mode;
+      request.mode = mode;
+      const isRelay = mode === "disaggregated";
+      const unrouted = whyNotRouted(this.#state.mayHaveRouter, request.model, isRelay);
+      if (unrouted !== null) throw unrouted;
+      if (mode !== null) this.#checkRouting(request, mode);
       request.send({ type: isRelay ? "route.prefill" : "route.decode" });
     } catch (error) {
       request.send({ type: "failed", error: ServingError.from(error) });
     }
   }
 
-  /** Nobody pays for a prefill whose decode leg no router would take. */
-  #requireRouters(model: string, isRelay: boolean): void {
-    const { mayHaveRouter } = this.#state;
-    if (isRelay && !mayHaveRouter("prefill-router")) {
-      throw new ServingError("prefill_activating", { problem: "no PrefillRouter lives" });
-    }
-    if (!mayHaveRouter("decode-router")) {
-      const problem = `the model '${model}' is not ready: no DecodeRouter lives`;
-      throw new ServingError("not_ready", { problem, why: "activating" });
+  /** Throws what is wrong with a request's pins, and logs what it sets without effect, each field once. */
+  #checkRouting(request: RelayedRequest, mode: ServingMode): void {
+    const { routing } = request.request;
+    if (routing === undefined) return;
+    const error = pinError(routing, mode, this.#state.view.model(request.model)?.workers ?? []);
+    if (error !== null) throw error;
+    for (const field of [...routing.ignored, ...idlePins(routing, mode)]) {
+      if (this.#toldIgnored.has(field)) continue;
+      this.#toldIgnored.add(field);
+      this.#state.log.warn({ field, mode }, "request sets a field that has no effect");
     }
   }
 
@@ -287,7 +313,11 @@ export class Relay implements RequestPort {
     const stage = outcome === "completed" ? "completed" : request.stage;
     metrics.requests.add(1, { outcome, stage, code });
     if (outcome === "completed") measure(this.#state, request);
-    if (table.live.size > 0) return;
+    this.#settle();
+  }
+
+  #settle(): void {
+    if (this.#state.table.live.size + this.#explaining > 0) return;
     for (const resolve of this.#idle.splice(0)) resolve();
   }
 }
@@ -306,17 +336,9 @@ function measure({ metrics }: RelayState, request: RelayedRequest): void {
   }
   metrics.promptTokens.add(promptTokens, { model: request.model });
   metrics.outputTokens.add(outputTokens, { model: request.model });
-  const role =
-    mode === "disaggregated" ? "prefill" : mode === "aggregated" ? "aggregated" : "decode";
+  const isRelay = mode === "disaggregated";
+  const role = workerTypeOf(mode ?? "decode-only", isRelay ? "prefill" : "decode");
   metrics.cachedTokens.add(cachedTokens, { kind: "reused", model: request.model, role });
-}
-
-/** Why a model takes no requests now; null if it does. */
-function whyNotServed(model: ServedModel): ServingError | null {
-  if (model.mode !== null) return null;
-  const why = model.why ?? { code: "no_workers", text: "no worker is live" };
-  const problem = `the model '${model.name}' is not ready: ${why.text}`;
-  return new ServingError("not_ready", { problem, why: why.code });
 }
 
 function errorOf(request: RelayedRequest, event: RequestEvent): ServingError {

@@ -130,14 +130,26 @@ export class RelayedRequest implements RequestEffects {
       const state = this.#states[at] ?? "received";
       timingMs[state] = (this.#enteredAtMs[at + 1] ?? 0) - (this.#enteredAtMs[at] ?? 0);
     }
+    const { prefill, decode } = this.legs;
     return {
       mode: this.mode,
-      prefillWorker: this.legs.prefill.workerId,
-      decodeWorker: this.legs.decode.workerId,
+      prefillWorker: prefill.workerId,
+      decodeWorker: decode.workerId,
+      prefillDpRank: prefill.dpRank,
+      decodeDpRank: decode.dpRank,
+      receivedAtMs: this.receivedAtMs,
+      kvHitRate: this.#kvHitRate(),
       promptTokens: this.prepared?.promptTokens ?? 0,
       cachedTokens: this.cachedTokens,
       outputTokens: this.output?.returnedTokens ?? 0,
       timingMs,
     };
+  }
+
+  #kvHitRate(): number | null {
+    const leg = this.mode === "disaggregated" ? this.legs.prefill : this.legs.decode;
+    if (leg.overlapBlocks === null || this.prepared === null) return null;
+    const blocks = Math.ceil(this.prepared.promptTokens / this.prepared.blockSize);
+    return Math.min(1, leg.overlapBlocks / blocks);
   }
 }

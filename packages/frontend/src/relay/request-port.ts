@@ -1,3 +1,4 @@
+import type { RouteExplanation } from "../explain/route-explanation.ts";
 import type { RequestHandle, RequestSink } from "../request/request-sink.ts";
 import type { ServingRequest } from "../request/serving-request.ts";
 
@@ -8,4 +9,6 @@ export interface RequestPort {
    * thrown.
    */
   submit(request: ServingRequest, sink: RequestSink): RequestHandle;
+  /** Says where a request would go and why. Nothing is booked or sent; never rejects. */
+  explain(request: ServingRequest): Promise<RouteExplanation>;
 }

@@ -38,7 +38,7 @@ export class RequestTable {
   }
 
   /** What a request's messages start with. */
-  headOf(request: RelayedRequest): RequestHead {
+  headOf(request: Pick<RelayedRequest, "id" | "stream">): RequestHead {
     return {
       requestId: request.id,
       frontendId: this.#frontendId,

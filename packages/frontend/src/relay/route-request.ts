@@ -4,6 +4,7 @@ import {
   type RequestHead,
   RouteDecode,
   RoutePrefill,
+  type RoutingConstraints,
   type RoutingRules,
   ServingError,
 } from "@baton/protocol";
@@ -16,7 +17,10 @@ export function encodeRoutePrefill(
   head: RequestHead,
   timeoutMs: number,
 ): Uint8Array {
-  return RoutePrefill.encode({ ...common(request, head, timeoutMs), rules: null });
+  return RoutePrefill.encode({
+    ...common(request, head, timeoutMs),
+    rules: request.request.routing?.rules ?? null,
+  });
 }
 
 /** The bytes that ask for a decode worker, or for one that does both halves. */
@@ -28,7 +32,10 @@ export function encodeRouteDecode(
   const handoff = request.prefillDone?.handoff ?? null;
   return RouteDecode.encode({
     ...common(request, head, timeoutMs),
-    rules: decodeRules(request),
+    rules: decodeRules(
+      request.request.routing?.rules ?? null,
+      request.prefillDone?.decodeConstraints ?? null,
+    ),
     handoff,
     overrides: handoff === null ? null : decodeOverrides(),
     pool: request.mode === "aggregated" ? "aggregated" : "decode",
@@ -49,9 +56,13 @@ export function readBounceKey(
   return { leg: match[1] === "prefill" ? "prefill" : "decode", stream: Number(match[2]) };
 }
 
-function decodeRules(request: RelayedRequest): RoutingRules | null {
-  const derived = request.prefillDone?.decodeConstraints ?? null;
-  return derived === null ? null : { constraints: mergeConstraints(undefined, derived) };
+/** What a request says, with what its prefill worker's topology asks of the decode worker on top. */
+export function decodeRules(
+  own: RoutingRules | null,
+  derived: RoutingConstraints | null,
+): RoutingRules | null {
+  if (derived === null) return own;
+  return { ...own, constraints: mergeConstraints(own?.constraints, derived) };
 }
 
 function common(request: RelayedRequest, head: RequestHead, timeoutMs: number) {

@@ -34,6 +34,13 @@ export interface RequestSummary {
   readonly mode: ServingMode | null;
   readonly prefillWorker: WorkerId | null;
   readonly decodeWorker: WorkerId | null;
+  /** Null if nobody has said. */
+  readonly prefillDpRank: number | null;
+  readonly decodeDpRank: number | null;
+  /** Epoch ms. */
+  readonly receivedAtMs: number;
+  /** Share of the prompt's blocks that the router took the worker to hold, 0 to 1; null if nobody has said. */
+  readonly kvHitRate: number | null;
   readonly promptTokens: number;
   /** Prompt tokens that were not computed, because a cache held them. */
   readonly cachedTokens: number;

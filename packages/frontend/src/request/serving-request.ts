@@ -1,4 +1,4 @@
-import type { GenerationParams, RequestId } from "@baton/protocol";
+import type { GenerationParams, RequestId, RoutingRules } from "@baton/protocol";
 
 /** One message of a chat, its parts already joined into one text. */
 export interface ChatMessage {
@@ -19,6 +19,21 @@ export type WantedOutput = Omit<GenerationParams, "maxTokens" | "n"> & {
   readonly n: number;
 };
 
+/** What a request says about where it goes. */
+export interface RoutingWish {
+  /** For the routers; null if it says nothing to them. */
+  readonly rules: RoutingRules | null;
+  /** The tenant whose caches it uses; null for the shared ones. */
+  readonly cacheSalt: string | null;
+  /** Where each pin was said, in the client's words. */
+  readonly said: Readonly<Partial<Record<PinRule, string>>>;
+  /** Fields that are set and have no effect, in the client's words. */
+  readonly ignored: readonly string[];
+}
+
+/** The rules that name a worker or a rank of one. */
+export type PinRule = "prefillWorkerId" | "prefillDpRank" | "decodeWorkerId" | "decodeDpRank";
+
 /** A request that is checked as far as its fields go, whoever sent it: what the request port takes. */
 export interface ServingRequest {
   readonly requestId: RequestId;
@@ -31,4 +46,6 @@ export interface ServingRequest {
   readonly clientRequestId: string | null;
   /** W3C `traceparent` of the client. */
   readonly traceparent: string | null;
+  /** Absent if it says nothing about where it goes. */
+  readonly routing?: RoutingWish;
 }

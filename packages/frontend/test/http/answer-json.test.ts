@@ -4,7 +4,14 @@ import type { OutputLogprob } from "../../src/request/request-sink.ts";
 import { eventsOf } from "../support/api-rig.ts";
 import { deltaOf, summary } from "../support/fake-port.ts";
 
-const wish = { stream: true, includeUsage: false, includeRoute: false, includeTiming: false };
+const wish = {
+  stream: true,
+  includeUsage: false,
+  includeRoute: false,
+  includeTiming: false,
+  includeWorkerIds: false,
+  includeNvextTiming: false,
+};
 const chat: AnswerFrame = { endpoint: "chat", requestId: "r1", model: "m", created: 5, wish };
 const completions: AnswerFrame = { ...chat, endpoint: "completions" };
 const logprobs: readonly OutputLogprob[] = [

@@ -6,7 +6,14 @@ import type { StreamWriter } from "../../src/http/stream-writer.ts";
 import { eventsOf } from "../support/api-rig.ts";
 import { deltaOf, summary } from "../support/fake-port.ts";
 
-const wish = { stream: true, includeUsage: true, includeRoute: true, includeTiming: true };
+const wish = {
+  stream: true,
+  includeUsage: true,
+  includeRoute: true,
+  includeTiming: true,
+  includeWorkerIds: false,
+  includeNvextTiming: false,
+};
 const frame: AnswerFrame = { endpoint: "chat", requestId: "r1", model: "m", created: 5, wish };
 
 function recordingReply() {

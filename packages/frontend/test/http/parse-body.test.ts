@@ -33,7 +33,15 @@ describe("a chat body", () => {
         output: { maxTokens: null, n: 1 },
         stop: [],
       },
-      wish: { stream: false, includeUsage: false, includeRoute: false, includeTiming: false },
+      wish: {
+        stream: false,
+        includeUsage: false,
+        includeRoute: false,
+        includeTiming: false,
+        includeWorkerIds: false,
+        includeNvextTiming: false,
+      },
+      query: null,
     });
   });
 
@@ -135,6 +143,8 @@ describe("a chat body", () => {
       includeUsage: true,
       includeRoute: false,
       includeTiming: true,
+      includeWorkerIds: false,
+      includeNvextTiming: false,
     });
   });
 
@@ -211,11 +221,6 @@ describe("a chat body", () => {
       "an unknown part in baton",
       { baton: { include: ["cost"] } },
       "invalid_request baton.include[0]: baton.include[0] must be 'route' or 'timing'",
-    ],
-    [
-      "a query for a route",
-      { baton: { query_only: true } },
-      "unsupported baton.query_only: baton.query_only is not supported by the routers here",
     ],
     ["tools", { tools: [{ type: "function" }] }, "unsupported tools: tools is not supported here"],
     [

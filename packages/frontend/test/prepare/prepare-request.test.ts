@@ -81,11 +81,28 @@ describe("preparing a request", () => {
     expect((await params({ temperature: 0 })).seed).toBeUndefined();
   });
 
-  it("adds the model's salt to the hashes", async () => {
-    const plain = await prepare();
-    const salted = await prepare({}, { hashSalt: "tenant" });
+  it("hashes by the model's and the tenant's salt, and tells the worker by what", async () => {
+    const ofTenant = (cacheSalt: string) => ({
+      routing: { rules: null, cacheSalt, said: {}, ignored: [] },
+    });
+    const tokens = Uint32Array.from(new TextEncoder().encode("0123456789"));
+    const all = await Promise.all([
+      prepare(),
+      prepare(ofTenant("a")),
+      prepare(ofTenant("b")),
+      prepare({}, { hashSalt: "a" }),
+      prepare(ofTenant("b"), { hashSalt: "a" }),
+    ]);
 
-    expect(salted.blockHashes).not.toEqual(plain.blockHashes);
+    const spaces = new Set(all.map(({ blockHashes }) => blockHashes.join()));
+    expect(spaces.size).toBe(all.length);
+    for (const { blockHashes, work } of all) {
+      // As an engine hashes what it generates.
+      const { salt } = GenerationWork.decode(work);
+      const seed = hasher.hashSeed({ salt: salt ?? "" });
+      expect(blockHashes).toEqual(hasher.blockHashes(tokens, 4, seed));
+    }
+    expect(GenerationWork.decode(all[1]?.work ?? new Uint8Array()).salt).toBe("a");
   });
 
   it.each<readonly [string, () => Promise<unknown>, string]>([

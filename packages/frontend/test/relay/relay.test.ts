@@ -1,5 +1,11 @@
-import { type RoutingConstraints, ServingError } from "@baton/protocol";
+import {
+  type RoutingConstraints,
+  type RoutingRules,
+  ServingError,
+  workerId,
+} from "@baton/protocol";
 import { describe, expect, it } from "vitest";
+import type { RoutingWish } from "../../src/request/serving-request.ts";
 import { endOf, entryOf, pair, RelayRig, type Submitted } from "../support/relay-rig.ts";
 
 describe("a relayed request", () => {
@@ -382,5 +388,93 @@ describe("a deadline that passes", () => {
     await rig.settle();
 
     expect(one.sink.outcome()).toBe("running");
+  });
+});
+
+describe("what a request says about its routing", () => {
+  const rules: RoutingRules = {
+    session: { id: "s" },
+    prefillWorkerId: workerId("p1"),
+    decodeWorkerId: workerId("d1"),
+    constraints: { requiredTaints: ["gpu=a"], preferredTaints: {} },
+    overrides: { routerTemperature: 0.5 },
+    expectedOutputTokens: 9,
+  };
+  const wish = (changes: Partial<RoutingWish> = {}): RoutingWish => ({
+    rules,
+    cacheSalt: null,
+    said: { decodeWorkerId: "baton.decode_worker", prefillWorkerId: "baton.prefill_worker" },
+    ignored: [],
+    ...changes,
+  });
+
+  it("goes to the routers of both legs", async () => {
+    const rig = new RelayRig();
+    const one = rig.submit({ routing: wish() });
+    await rig.toPrefillRunning(one);
+    rig.prefilled(one, {
+      decodeConstraints: { requiredTaints: ["baton.topology/rack=r1"], preferredTaints: {} },
+    });
+    await rig.settle();
+
+    expect(rig.routedPrefills[0]?.rules).toEqual(rules);
+    expect(rig.routedDecodes[0]?.rules).toEqual({
+      ...rules,
+      constraints: { requiredTaints: ["gpu=a", "baton.topology/rack=r1"], preferredTaints: {} },
+    });
+  });
+
+  it("goes to the one router where there is one leg", async () => {
+    const rig = new RelayRig([{ id: "d1", type: "decode", needs: [] }]);
+    rig.submit({ routing: wish({ rules: { session: { id: "s" } } }) });
+    await rig.settle();
+
+    expect(rig.routedDecodes[0]).toMatchObject({ rules: { session: { id: "s" } }, handoff: null });
+  });
+
+  it("ends the request before anything is sent if it names a decode worker that is not there", async () => {
+    const rig = new RelayRig();
+    const one = rig.submit({
+      routing: wish({ rules: { ...rules, decodeWorkerId: workerId("d9") } }),
+    });
+    await rig.settle();
+
+    expect(one.sink.outcome()).toBe("failed preparing unknown_worker");
+    const [end] = one.sink.ends;
+    expect(end?.kind === "failed" && end.error.details.param).toBe("baton.decode_worker");
+    expect([rig.routedPrefills, rig.routedDecodes, rig.cleanups]).toEqual([[], [], []]);
+  });
+
+  it("is logged once where it has no effect", async () => {
+    const rig = new RelayRig([{ id: "d1", type: "decode", needs: [] }]);
+    for (let asked = 0; asked < 3; asked += 1) {
+      rig.submit({ routing: wish({ ignored: ["nvext.agent_hints.priority"] }) });
+    }
+    await rig.settle();
+
+    expect(rig.warnings.map(({ field }) => field)).toEqual([
+      "nvext.agent_hints.priority",
+      "baton.prefill_worker",
+    ]);
+  });
+});
+
+describe("what is known of the choice", () => {
+  it("is told with the end: ranks, and how much of the prompt was found", async () => {
+    const rig = new RelayRig();
+    const one = rig.submit();
+    await rig.settle();
+    rig.dispatched(one, "prefill", "p1", 1, { dpRank: 2, overlapBlocks: 1 });
+    await rig.settle();
+    rig.prefilled(one);
+    await rig.settle();
+    rig.frame("d1", [entryOf(one, "A", 0, endOf("stop"))]);
+    await rig.settle(10);
+
+    expect(one.sink.ends[0]?.summary).toMatchObject({
+      prefillDpRank: 2,
+      decodeDpRank: null,
+      kvHitRate: 0.5,
+    });
   });
 });

@@ -1,3 +1,6 @@
+import { ServingError } from "@baton/protocol";
+import { unexplained } from "../../src/explain/explain-route.ts";
+import type { RouteExplanation } from "../../src/explain/route-explanation.ts";
 import type { RequestPort } from "../../src/relay/request-port.ts";
 import type {
   OutputDelta,
@@ -11,7 +14,11 @@ import type { ServingRequest } from "../../src/request/serving-request.ts";
 export class FakePort implements RequestPort {
   readonly requests: ServingRequest[] = [];
   readonly sinks: RequestSink[] = [];
+  /** Requests that only asked where they would go. */
+  readonly queries: ServingRequest[] = [];
   cancelled = 0;
+  onExplain: (request: ServingRequest) => RouteExplanation = (request) =>
+    unexplained(request, new ServingError("not_ready"), "received");
   /** Answers at once, if the test sets it. */
   onSubmit: (sink: RequestSink, request: ServingRequest) => void = () => undefined;
   readonly #waiting: (() => void)[] = [];
@@ -40,6 +47,11 @@ export class FakePort implements RequestPort {
     };
   }
 
+  explain(request: ServingRequest): Promise<RouteExplanation> {
+    this.queries.push(request);
+    return Promise.resolve(this.onExplain(request));
+  }
+
   /** Resolves when the condition holds, looked at after each request and each cancel. */
   async until(condition: () => boolean): Promise<void> {
     while (!condition()) await new Promise<void>((resolve) => this.#waiting.push(resolve));
@@ -50,6 +62,10 @@ export const summary: RequestSummary = {
   mode: "disaggregated",
   prefillWorker: "p1" as RequestSummary["prefillWorker"],
   decodeWorker: "d1" as RequestSummary["decodeWorker"],
+  prefillDpRank: 0,
+  decodeDpRank: 1,
+  receivedAtMs: 1_000,
+  kvHitRate: 0.5,
   promptTokens: 7,
   cachedTokens: 4,
   outputTokens: 2,

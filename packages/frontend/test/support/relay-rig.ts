@@ -6,6 +6,7 @@ import {
   Dispatched,
   Extend,
   type FrameEntry,
+  GenerationWork,
   GetFrames,
   handoffId,
   KvHandoff,
@@ -36,6 +37,7 @@ import {
   silentLogger,
   VirtualClock,
 } from "@baton/runtime";
+import { pino } from "pino";
 import { createFrontendMetrics } from "../../src/metrics.ts";
 import type { PreparedRequest } from "../../src/prepare/prepare-request.ts";
 import { createRelay } from "../../src/relay/create-relay.ts";
@@ -105,6 +107,8 @@ export class RelayRig {
   readonly extended: string[] = [];
   readonly goneRouters = new Set<string>();
   readonly transitions: string[] = [];
+  /** Log lines of level warn and above. */
+  readonly warnings: { readonly msg: string; readonly field?: string }[] = [];
   /** What a worker's ring holds, by sequence. */
   readonly ring = new Map<number, TokenFrame>();
   readonly framesAsked: GetFrames[] = [];
@@ -136,22 +140,10 @@ export class RelayRig {
   }
 
   submit(changes: Partial<ServingRequest> = {}): Submitted {
-    this.#count += 1;
-    const id = requestId(`r${this.#count}`);
+    const request = this.request(changes);
+    const id = request.requestId;
     const sink = new RecordingSink();
-    const handle = this.relay.submit(
-      {
-        requestId: id,
-        model: "m",
-        prompt: { kind: "text", text: "prompt" },
-        output: { maxTokens: 8, n: 1 },
-        stop: [],
-        clientRequestId: null,
-        traceparent: null,
-        ...changes,
-      },
-      sink,
-    );
+    const handle = this.relay.submit(request, sink);
     const heads = () => [...this.routedPrefills, ...this.routedDecodes];
     const head = () => {
       const found = heads().find((route) => route.requestId === id);
@@ -159,6 +151,21 @@ export class RelayRig {
       return found;
     };
     return { id, sink, handle, head };
+  }
+
+  /** A request with an id of its own that nobody has submitted. */
+  request(changes: Partial<ServingRequest> = {}): ServingRequest {
+    this.#count += 1;
+    return {
+      requestId: requestId(`r${this.#count}`),
+      model: "m",
+      prompt: { kind: "text", text: "prompt" },
+      output: { maxTokens: 8, n: 1 },
+      stop: [],
+      clientRequestId: null,
+      traceparent: null,
+      ...changes,
+    };
   }
 
   async settle(ms = 1): Promise<void> {
@@ -170,7 +177,13 @@ export class RelayRig {
     this.#tell("queued", Queued.encode(fact));
   }
 
-  dispatched(one: Submitted, leg: Leg, worker: string, generation = 1): void {
+  dispatched(
+    one: Submitted,
+    leg: Leg,
+    worker: string,
+    generation = 1,
+    choice: { readonly dpRank?: number; readonly overlapBlocks?: number } = {},
+  ): void {
     this.#tell(
       "dispatched",
       Dispatched.encode({
@@ -182,6 +195,7 @@ export class RelayRig {
         dpRank: 0,
         overlapBlocks: 0,
         queuedMs: 0,
+        ...choice,
       }),
     );
   }
@@ -280,7 +294,7 @@ export class RelayRig {
       bus: this.bus,
       clock: this.clock,
       random: this.random,
-      log: silentLogger(),
+      log: pino({ level: "warn" }, { write: (line) => this.warnings.push(JSON.parse(line)) }),
       metrics: noMetrics,
       identity: { host: "here", pid: 1, admin: null },
       heartbeatMs: 250,
@@ -407,6 +421,11 @@ export function preparedOf(text: string): PreparedRequest {
     promptTokens: tokensOf(text).length,
     blockHashes: new Uint8Array(8),
     sequenceHashes: new Uint8Array(8),
-    work: Uint8Array.of(1, 2, 3),
+    work: GenerationWork.encode({
+      tokens: Uint32Array.from(tokensOf(text)),
+      params: { maxTokens: 8 },
+      lora: null,
+      salt: null,
+    }),
   };
 }

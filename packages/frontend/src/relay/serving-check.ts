@@ -1,0 +1,41 @@
+import { type Leg, type RouterRole, ServingError } from "@baton/protocol";
+import type { ServedModel } from "./model-directory.ts";
+import type { RelayState } from "./relay-state.ts";
+
+/** Why a model takes no requests now; null if it does. */
+export function whyNotServed(model: ServedModel): ServingError | null {
+  if (model.mode !== null) return null;
+  const why = model.why ?? { code: "no_workers", text: "no worker is live" };
+  const problem = `the model '${model.name}' is not ready: ${why.text}`;
+  return new ServingError("not_ready", { problem, why: why.code });
+}
+
+/** Why nobody would route a request; null if there may be routers. Nobody pays for a prefill whose decode leg no router would take. */
+export function whyNotRouted(
+  mayHaveRouter: (role: RouterRole) => boolean,
+  model: string,
+  isRelay: boolean,
+): ServingError | null {
+  if (isRelay && !mayHaveRouter("prefill-router")) {
+    return new ServingError("prefill_activating", {
+      problem: "no PrefillRouter lives",
+      why: "activating",
+    });
+  }
+  if (mayHaveRouter("decode-router")) return null;
+  const problem = `the model '${model}' is not ready: no DecodeRouter lives`;
+  return new ServingError("not_ready", { problem, why: "activating" });
+}
+
+/** The error where no router serves a leg. Right after an outage they may be on their way back: nobody can say that none does. */
+export function noRouterError(
+  { busBackAtMs, clock, options }: Pick<RelayState, "busBackAtMs" | "clock" | "options">,
+  leg: Leg,
+): ServingError {
+  if (clock.nowMs() - busBackAtMs < options.routerNoticeMs) {
+    return new ServingError("bus_unavailable", { problem: "no router is back on the bus yet" });
+  }
+  if (leg === "prefill") return new ServingError("prefill_activating", { why: "activating" });
+  const problem = "no router serves the decode workers of this model";
+  return new ServingError("not_ready", { problem, why: "activating" });
+}
