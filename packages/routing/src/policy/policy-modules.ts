@@ -1,9 +1,4 @@
-import {
-  type CreatePolicy,
-  createSelector,
-  type SelectionPolicy,
-  type WorkerSelector,
-} from "@baton/kv-router";
+import type { CreatePolicy, PolicySpec, SelectionPolicy } from "@baton/kv-router";
 import { ServingError } from "@baton/protocol";
 import { policyStages, type RouterPolicy, type StagePolicy } from "./router-policy.ts";
 
@@ -42,20 +37,20 @@ export async function importPolicyModules(
   throw new ServingError("config_invalid", { problem: options.join("; "), options });
 }
 
-/** Makes what chooses in a pool. Each call makes another one, since policies may remember what they chose. */
-export function createStageSelector(
+/** What `createSelector` makes a pool's selector of. Each call makes another policy, since policies may remember what they chose. */
+export function createStagePolicy(
   { selection, tracking }: StagePolicy,
   modules: PolicyModules,
-): WorkerSelector {
+): PolicySpec | SelectionPolicy {
   if (selection.kind === "built-in") {
     const { mode, parameters } = selection;
-    return createSelector({ mode, parameters, tracking });
+    return { mode, parameters, tracking };
   }
   const create = modules.get(selection.module);
   if (create === undefined) {
     throw new ServingError("internal", { problem: `${selection.module} was not imported` });
   }
-  return createSelector(create(selection.parameters));
+  return create(selection.parameters);
 }
 
 function exported(module: unknown): CreatePolicy {

@@ -1,8 +1,9 @@
 import { mkdtemp, rm, utimes, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { createSelector } from "@baton/kv-router";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { createStageSelector, diskSources, loadPolicy, type PolicyFlags } from "../../src/index.ts";
+import { createStagePolicy, diskSources, loadPolicy, type PolicyFlags } from "../../src/index.ts";
 
 let folder = "";
 beforeAll(async () => {
@@ -40,7 +41,7 @@ describe("the machine's files", () => {
       );
       await utimes(policyFile, atSecs, atSecs);
       const { policy, modules } = await loadPolicy(flags, diskSources);
-      return createStageSelector(policy.stages.decode, modules).mode;
+      return createSelector(createStagePolicy(policy.stages.decode, modules)).mode;
     };
 
     expect(await load("before", 10)).toBe("before");

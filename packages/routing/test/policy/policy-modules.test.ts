@@ -1,5 +1,6 @@
+import { createSelector } from "@baton/kv-router";
 import { describe, expect, it } from "vitest";
-import { createStageSelector } from "../../src/index.ts";
+import { createStagePolicy, type PolicyModules, type StagePolicy } from "../../src/index.ts";
 import { importPolicyModules } from "../../src/policy/policy-modules.ts";
 import { FakeSources, policyOf } from "../support/policy-sources.ts";
 
@@ -22,6 +23,8 @@ const good = {
     scorers: [{ name: "depth", cost: () => depth }],
   }),
 };
+const modeOf = (stage: StagePolicy, modules: PolicyModules) =>
+  createSelector(createStagePolicy(stage, modules)).mode;
 const importing = (module: unknown) => {
   const sources = new FakeSources();
   sources.modules.set(path, module);
@@ -33,8 +36,8 @@ describe("a policy of one's own", () => {
     const { sources, modules } = importing(good);
 
     expect(sources.imported).toEqual([`${path} v1`]);
-    expect(createStageSelector(policy.stages.prefill, await modules).mode).toBe("mine-3");
-    expect(createStageSelector(policy.stages.decode, await modules).mode).toBe("mine-0");
+    expect(modeOf(policy.stages.prefill, await modules)).toBe("mine-3");
+    expect(modeOf(policy.stages.decode, await modules)).toBe("mine-0");
   });
 
   it("is not asked for where none is named", async () => {
@@ -43,7 +46,7 @@ describe("a policy of one's own", () => {
     const modules = await importPolicyModules(builtIn, "v1", sources.importModule);
 
     expect(sources.imported).toEqual([]);
-    expect(createStageSelector(builtIn.stages.decode, modules).mode).toBe("random");
+    expect(modeOf(builtIn.stages.decode, modules)).toBe("random");
   });
 
   it.each([
@@ -78,8 +81,9 @@ describe("a policy of one's own", () => {
   });
 });
 
-it("makes a selector of its own for each pool, since policies remember what they chose", () => {
-  const { decode } = policyOf({ routerMode: "round-robin" }).stages;
+it("is made anew for each pool, since it may remember what it chose", async () => {
+  const modules = await importing(good).modules;
+  const { prefill } = policy.stages;
 
-  expect(createStageSelector(decode, new Map())).not.toBe(createStageSelector(decode, new Map()));
+  expect(createStagePolicy(prefill, modules)).not.toBe(createStagePolicy(prefill, modules));
 });
