@@ -1,9 +1,11 @@
 import { createXXHash3 } from "hash-wasm";
 import { bench, describe } from "vitest";
+import xxhash from "xxhash-wasm";
 import { createBlockHasherFromModule } from "../src/index.ts";
 
 const hasher = createBlockHasherFromModule();
 const library = await createXXHash3(1337, 0);
+const { h64Raw } = await xxhash();
 const tokens = new Uint32Array(8_192).map((_, index) => Math.imul(index, 2_654_435_761));
 
 for (const blockSize of [16, 64]) {
@@ -12,7 +14,13 @@ for (const blockSize of [16, 64]) {
       hasher.blockHashes(tokens, blockSize);
     });
 
-    bench("the library, block by block", () => {
+    bench("xxhash-wasm, block by block", () => {
+      for (let at = 0; at < tokens.length; at += blockSize) {
+        h64Raw(new Uint8Array(tokens.buffer, at * 4, blockSize * 4), 1337n);
+      }
+    });
+
+    bench("hash-wasm, block by block", () => {
       for (let at = 0; at < tokens.length; at += blockSize) {
         const block = new Uint8Array(tokens.buffer, at * 4, blockSize * 4);
         library.init().update(block).digest("binary");
