@@ -56,6 +56,12 @@ export {
 } from "./load/prefill-duration.ts";
 export { createFlatIndex, type FlatIndexOptions } from "./prefix-index/flat-index.ts";
 export {
+  createPredictedIndex,
+  type PredictedIndex,
+  type PredictedIndexOptions,
+  raiseOverlaps,
+} from "./prefix-index/predicted-index.ts";
+export {
   createOverlaps,
   type IndexJob,
   type Overlaps,

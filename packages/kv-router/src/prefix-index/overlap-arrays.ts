@@ -1,19 +1,39 @@
 import type { Overlaps } from "./prefix-index.ts";
 
+/** Makes the arrays hold `length` slots at least, and keeps what they say. */
+export function growOverlaps(overlaps: Overlaps, length: number): void {
+  if (overlaps.length >= length) return;
+  const { device, host, disk, length: used } = overlaps;
+  if (device.length < length) {
+    allocate(overlaps, length);
+    overlaps.device.set(device.subarray(0, used));
+    overlaps.host.set(host.subarray(0, used));
+    overlaps.disk.set(disk.subarray(0, used));
+  } else {
+    clear(overlaps, used, length);
+  }
+  overlaps.length = length;
+}
+
 /** Makes the arrays hold `length` slots, all of them zero. */
 export function resetOverlaps(overlaps: Overlaps, length: number): void {
-  if (overlaps.device.length < length) {
-    const size = Math.max(16, 2 ** Math.ceil(Math.log2(length)));
-    overlaps.device = new Uint32Array(size);
-    overlaps.host = new Uint32Array(size);
-    overlaps.disk = new Uint32Array(size);
-  }
+  if (overlaps.device.length < length) allocate(overlaps, length);
   // Up to the former length too, so that a slot beyond the new one holds none.
-  const used = Math.max(length, overlaps.length);
-  overlaps.device.fill(0, 0, used);
-  overlaps.host.fill(0, 0, used);
-  overlaps.disk.fill(0, 0, used);
+  else clear(overlaps, 0, Math.max(length, overlaps.length));
   overlaps.length = length;
+}
+
+function allocate(overlaps: Overlaps, length: number): void {
+  const size = Math.max(16, 2 ** Math.ceil(Math.log2(length)));
+  overlaps.device = new Uint32Array(size);
+  overlaps.host = new Uint32Array(size);
+  overlaps.disk = new Uint32Array(size);
+}
+
+function clear(overlaps: Overlaps, from: number, to: number): void {
+  overlaps.device.fill(0, from, to);
+  overlaps.host.fill(0, from, to);
+  overlaps.disk.fill(0, from, to);
 }
 
 /**
