@@ -28,7 +28,6 @@ export type {
 } from "./bookings/bookings.ts";
 export { createBookings } from "./bookings/create-bookings.ts";
 export { createRoutingCore, type RoutingCoreOptions } from "./core/create-routing-core.ts";
-export type { PredictedPrefixes } from "./core/prompt-overlaps.ts";
 export type {
   CoreBooking,
   CoreRequest,

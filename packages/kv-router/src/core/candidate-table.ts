@@ -65,6 +65,8 @@ export class CandidateTable {
   readonly #sources: CandidateSources;
   #rows = new Map<WorkerId, WorkerRow>();
   readonly #lists = new Map<WorkerType, CandidateList>();
+  /** By slot in the load. */
+  readonly #rowOfSlot = new Map<RankSlot, WorkerRow>();
   readonly #refusesUntilMs = new Map<WorkerId, number>();
   #thresholds = noBusyThresholds;
 
@@ -107,6 +109,15 @@ export class CandidateTable {
 
   worker(workerId: WorkerId): RoutableWorker | undefined {
     return this.#rows.get(workerId)?.worker;
+  }
+
+  /** Blocks that the rank of a slot in the load has room for; null if its worker does not say. */
+  blocksOf(slot: RankSlot): number | null {
+    const row = this.#rowOfSlot.get(slot);
+    const totalBlocks = row?.ranks[0]?.totalBlocks ?? null;
+    return row === undefined || totalBlocks === null
+      ? null
+      : Math.floor(totalBlocks / row.worker.dpSize);
   }
 
   listOf(type: WorkerType): CandidateList | undefined {
@@ -226,6 +237,10 @@ export class CandidateTable {
 
   #list(): void {
     this.#lists.clear();
+    this.#rowOfSlot.clear();
+    for (const row of this.#rows.values()) {
+      for (const slot of row.slots.slots.values()) this.#rowOfSlot.set(slot, row);
+    }
     for (const [type, workers] of groupByType(this.#rows.values())) {
       const candidates = workers.flatMap(({ ranks }) => ranks);
       const loadSlots = workers.flatMap(({ ranks, slots }) =>

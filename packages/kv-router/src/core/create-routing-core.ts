@@ -16,6 +16,7 @@ import {
   type PrefillDurationModel,
   prefillMs,
 } from "../load/prefill-duration.ts";
+import type { PredictedIndex } from "../prefix-index/predicted-index.ts";
 import type { PrefixIndex, RankSlot } from "../prefix-index/prefix-index.ts";
 import { RankSlots } from "../prefix-index/rank-slots.ts";
 import {
@@ -32,7 +33,7 @@ import type {
 } from "../selection/worker-selector.ts";
 import { type CandidateList, CandidateTable } from "./candidate-table.ts";
 import { LoadSlots } from "./load-slots.ts";
-import { type PredictedPrefixes, PromptOverlaps } from "./prompt-overlaps.ts";
+import { PromptOverlaps } from "./prompt-overlaps.ts";
 import type {
   CoreBooking,
   CoreRequest,
@@ -48,8 +49,11 @@ export interface RoutingCoreOptions {
   readonly bookings: BookingsOptions;
   /** The blocks that workers say they hold; absent: nobody says. */
   readonly index?: PrefixIndex;
-  /** The blocks that ranks will hold by the core's own bookings; absent: nothing is predicted. */
-  readonly predicted?: PredictedPrefixes;
+  /**
+   * Makes what remembers the blocks that ranks will hold by the bookings made here; absent: nothing is predicted. It is given
+   * how many blocks a rank has room for, null if the worker does not say.
+   */
+  readonly predicted?: (blocksOf: (rank: RankSlot) => number | null) => PredictedIndex;
   /** Default: `defaultLoadTracking`. */
   readonly tracking?: LoadTrackingOptions;
   /** Default: none. */
@@ -81,7 +85,7 @@ const unknownBlockSize = Number.POSITIVE_INFINITY;
 class Core implements RoutingCore {
   readonly index: PrefixIndex | null;
   readonly indexSlots = new RankSlots();
-  readonly #predicted: PredictedPrefixes | null;
+  readonly #predicted: PredictedIndex | null;
   readonly #prefillDuration: PrefillDurationModel;
   readonly #bookings: Bookings;
   readonly #load: ActiveLoad;
@@ -93,7 +97,8 @@ class Core implements RoutingCore {
   #selector: WorkerSelector;
 
   constructor(options: RoutingCoreOptions) {
-    const { index = null, predicted = null, tracking = defaultLoadTracking } = options;
+    const { index = null, tracking = defaultLoadTracking } = options;
+    const predicted = options.predicted?.((rank) => this.#table.blocksOf(rank)) ?? null;
     this.index = index;
     this.#predicted = predicted;
     this.#prefillDuration = options.prefillDuration ?? noPrefillDuration;
@@ -158,7 +163,7 @@ class Core implements RoutingCore {
     if (known !== undefined) this.#uncount(known, atMs);
     const rank = this.#count(booking);
     if (live !== undefined) this.#follow(live, atMs);
-    if (sequenceHashes.length > 0) this.#predicted?.predict(rank, sequenceHashes, atMs);
+    if (sequenceHashes.length > 0) this.#predicted?.record(rank, sequenceHashes, atMs);
     return outcome;
   }
 
@@ -275,7 +280,7 @@ class Core implements RoutingCore {
   /** Frees slots of ranks that are gone. */
   #close(slots: readonly RankSlot[]): void {
     for (const slot of slots) {
-      this.#predicted?.forgetRank(slot);
+      this.#predicted?.removeRank(slot);
       this.#loadSlots.recycle(slot);
     }
   }

@@ -1,22 +1,6 @@
 // Hot path: `look` runs once a choice, `write` once for each candidate.
-import {
-  createOverlaps,
-  type Overlaps,
-  type PrefixIndex,
-  type RankSlot,
-} from "../prefix-index/prefix-index.ts";
-
-/** The blocks that ranks will soon hold, because requests were sent there. */
-export interface PredictedPrefixes {
-  /** Remembers where a prompt went. `rank` is a slot of the active load. */
-  predict(rank: RankSlot, sequenceHashes: Uint8Array, nowMs: number): void;
-  /** As `PrefixIndex.find`, on the device alone. */
-  find(sequenceHashes: Uint8Array, overlaps: Overlaps, nowMs: number): void;
-  /** Forgets what was predicted of a rank. */
-  forgetRank(rank: RankSlot): void;
-  /** Forgets predictions whose time is over. */
-  sweep(nowMs: number): void;
-}
+import type { PredictedIndex } from "../prefix-index/predicted-index.ts";
+import { createOverlaps, type PrefixIndex, type RankSlot } from "../prefix-index/prefix-index.ts";
 
 /** Where the overlap of a candidate is written. */
 interface OverlapFields {
@@ -28,11 +12,11 @@ interface OverlapFields {
 /** What ranks hold of one prompt: by their own word, and by prediction. */
 export class PromptOverlaps {
   readonly #index: PrefixIndex | null;
-  readonly #predicted: PredictedPrefixes | null;
+  readonly #predicted: PredictedIndex | null;
   readonly #held = createOverlaps();
   readonly #expected = createOverlaps();
 
-  constructor(index: PrefixIndex | null, predicted: PredictedPrefixes | null) {
+  constructor(index: PrefixIndex | null, predicted: PredictedIndex | null) {
     this.#index = index;
     this.#predicted = predicted;
   }

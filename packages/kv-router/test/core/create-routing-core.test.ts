@@ -1,10 +1,11 @@
 import { describe, expect, it } from "vitest";
-import type { PredictedPrefixes } from "../../src/core/prompt-overlaps.ts";
 import {
+  createPredictedIndex,
   createRadixTree,
   createSelector,
   defaultLoadTracking,
   noBusyThresholds,
+  type PredictedIndex,
 } from "../../src/index.ts";
 import { booking, frontend, worker } from "../support.ts";
 import {
@@ -253,16 +254,19 @@ describe("what ranks hold", () => {
 
   it("is predicted from bookings, each in its rank's slot, and forgotten with the rank", () => {
     const told: unknown[] = [];
-    const predicted: PredictedPrefixes = {
-      predict: (rank, hashes, nowMs) => told.push([rank, hashes.length / 8, nowMs]),
+    const predicted: PredictedIndex = {
+      size: 0,
+      record: (rank, hashes, nowMs) => told.push([rank, hashes.length / 8, nowMs]),
       find: (_, overlaps) => {
         overlaps.device = new Uint32Array([0, 2]);
         overlaps.length = 2;
       },
-      forgetRank: (rank) => told.push(["forgotten", rank]),
+      removeRank: (rank) => told.push(["forgotten", rank]),
       sweep: (nowMs) => told.push(["swept", nowMs]),
     };
-    const { core, seen } = coreOf([routableWorker("w1"), routableWorker("w2")], { predicted });
+    const { core, seen } = coreOf([routableWorker("w1"), routableWorker("w2")], {
+      predicted: () => predicted,
+    });
     core.book(coreBooking("a", "abc", { workerId: worker("w2"), atMs: 5 }));
     core.book(coreBooking("b", "", { workerId: worker("w2") }));
 
@@ -276,6 +280,47 @@ describe("what ranks hold", () => {
       ["forgotten", 0],
       ["swept", 7],
       ["forgotten", 1],
+    ]);
+  });
+
+  it("is predicted for as many blocks as the worker has room for, by its last word", () => {
+    const asked: (number | null)[] = [];
+    const { core } = coreOf([routableWorker("w1", { dpSize: 2 }), routableWorker("w2")], {
+      predicted: (blocksOf) => {
+        const index = createPredictedIndex({ policy: "lru", blocksOf });
+        return {
+          size: 0,
+          record: (rank) => asked.push(blocksOf(rank)),
+          find: (hashes, overlaps, nowMs) => index.find(hashes, overlaps, nowMs),
+          removeRank: (rank) => asked.push(blocksOf(rank)),
+          sweep: () => undefined,
+        };
+      },
+    });
+    const w2 = { workerId: worker("w2") };
+    core.book(coreBooking("a", "ab", { dpRank: 1 }));
+    core.book(coreBooking("b", "ab", w2));
+    core.reported({ ...w2, generation: 1, accepting: true, activeBlocks: 1, totalBlocks: 7 });
+    core.book(coreBooking("c", "ab", w2));
+    core.setWorkers([]);
+    core.release(booking("a"), 1);
+
+    expect(asked).toEqual([50, 100, 7, null, null]);
+  });
+
+  it("is what was booked there, with a predicted index", () => {
+    const { core, seen } = coreOf([routableWorker("w1"), routableWorker("w2")], {
+      predicted: () => createPredictedIndex({ policy: "ttl", ttlMs: 1_000 }),
+    });
+    core.book(coreBooking("a", "abc", { workerId: worker("w2") }));
+    core.release(booking("a"), 1);
+
+    expect(seen("abcd")).toMatchObject([{ overlapBlocks: 0 }, { overlapBlocks: 3 }]);
+    expect(core.choose(coreRequest("abcd"), 0)).toMatchObject({ workerId: "w2" });
+    core.sweep(2_000);
+    expect(seen("abcd", { nowMs: 2_000 })).toMatchObject([
+      { overlapBlocks: 0 },
+      { overlapBlocks: 0 },
     ]);
   });
 });

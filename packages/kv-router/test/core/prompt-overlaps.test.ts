@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { type PredictedPrefixes, PromptOverlaps } from "../../src/core/prompt-overlaps.ts";
-import { createRadixTree, type PrefixIndex } from "../../src/index.ts";
+import { PromptOverlaps } from "../../src/core/prompt-overlaps.ts";
+import { createRadixTree, type PredictedIndex, type PrefixIndex } from "../../src/index.ts";
 import { hashesOf } from "./core-support.ts";
 
 function indexOf(...runs: readonly ["device" | "host" | "disk", number, string, number][]) {
@@ -13,20 +13,21 @@ function indexOf(...runs: readonly ["device" | "host" | "disk", number, string, 
   return index;
 }
 
-const predictedOf = (rank: number, blocks: number): PredictedPrefixes => ({
-  predict: () => undefined,
+const predictedOf = (rank: number, blocks: number): PredictedIndex => ({
+  size: blocks,
+  record: () => undefined,
   find: (_, overlaps) => {
     overlaps.device = new Uint32Array(rank + 1);
     overlaps.device[rank] = blocks;
     overlaps.length = rank + 1;
   },
-  forgetRank: () => undefined,
+  removeRank: () => undefined,
   sweep: () => undefined,
 });
 
 function overlapOf(
   index: PrefixIndex | null,
-  predicted: PredictedPrefixes | null,
+  predicted: PredictedIndex | null,
   [indexSlot, loadSlot]: [number, number],
 ) {
   const overlaps = new PromptOverlaps(index, predicted);

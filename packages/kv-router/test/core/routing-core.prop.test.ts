@@ -133,12 +133,13 @@ it("holds nothing when all has ended, and the next worker is where the first was
         const closed: number[] = [];
         const { core } = coreOf(listed, {
           tracking,
-          predicted: {
-            predict: (rank) => slots.push(rank),
+          predicted: () => ({
+            size: 0,
+            record: (rank) => slots.push(rank),
             find: () => undefined,
-            forgetRank: (rank) => closed.push(rank),
+            removeRank: (rank) => closed.push(rank),
             sweep: () => undefined,
-          },
+          }),
         });
         deliver(core, streamsOf(all, "first"), order);
         if (how === "report") settle(core, [], 50_000);
