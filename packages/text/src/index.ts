@@ -27,5 +27,6 @@ export {
   type EncodeOptions,
   type Tokenizer,
   TokenizerBuild,
+  type TokenizerOptions,
 } from "./tokenizer.ts";
 export { TokenizerFormatError } from "./tokenizer-format-error.ts";

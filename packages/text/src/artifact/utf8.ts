@@ -32,3 +32,14 @@ export function writeUtf8(bytes: Uint8Array, at: number, codePoint: number): num
   bytes[at + 3] = 0x80 | (codePoint & 0x3f);
   return at + 4;
 }
+
+/** How many bytes well-formed UTF-16 takes as UTF-8: `units[from, to)`. */
+export function utf8Length(units: Uint16Array, from: number, to: number): number {
+  let length = 0;
+  for (let at = from; at < to; at += 1) {
+    const unit = units[at]!;
+    // Each half of a surrogate pair stands for two of its four bytes.
+    length += unit < 0x80 ? 1 : unit < 0x800 || (unit & 0xf800) === 0xd800 ? 2 : 3;
+  }
+  return length;
+}

@@ -3,14 +3,15 @@
 import { writeUtf8 } from "../artifact/utf8.ts";
 import { isLeadSurrogate, joinSurrogates } from "../scan/scan-runs.ts";
 import type { IdBuffer } from "./id-buffer.ts";
+import { LongWord } from "./long-word.ts";
 import { LongWordMerge } from "./long-word-merge.ts";
 import { mergeShortWord, mostLinearSymbols } from "./merge-short-word.ts";
 import type { MergeTable } from "./merge-table.ts";
 import type { TokenByteTable } from "./token-byte-table.ts";
 import { hashWord, longestRememberedWord, WordMemo } from "./word-memo.ts";
 
-/** Words above this many UTF-16 units are merged in steps by whoever encodes in steps: 16,384 take about 8 ms. */
-export const longestWordAtOnce = 16_384;
+/** Words above this many UTF-16 units are merged in steps by whoever encodes in steps: 2,048 take about 1 ms. */
+export const longestWordAtOnce = 2048;
 
 const scratchBytes = 1024;
 
@@ -50,21 +51,11 @@ export class BpeModel {
     }
   }
 
-  /** The merge of a long word, to be run in steps; undefined if the word is one token. Its id is then in `out`. */
-  startLongWord(
-    units: Uint16Array,
-    at: number,
-    end: number,
-    out: IdBuffer,
-  ): LongWordMerge | undefined {
-    // Buffers of its own: one huge word must not keep its room for good.
-    const bytes = new Uint8Array(utf8Length(units, at, end));
-    writeWord(bytes, units, at, end);
-    if (this.takeWholeWord(bytes, bytes.length, out)) {
-      return undefined;
-    }
-    const symbols = new Int32Array(bytes.length);
-    return new LongWordMerge(this.merges, symbols, this.readSymbols(bytes, bytes.length, symbols));
+  /** The way of a long word to its ids, in steps; undefined if the word may be one token. */
+  startLongWord(units: Uint16Array, at: number, end: number): LongWord | undefined {
+    return this.ignoreMerges && end - at <= this.words.longest
+      ? undefined
+      : new LongWord(this.merges, this.byteIds, units, at, end);
   }
 
   private mergeWord(units: Uint16Array, at: number, end: number, out: IdBuffer): void {
@@ -80,7 +71,7 @@ export class BpeModel {
     if (count > mostLinearSymbols) {
       const merge = new LongWordMerge(this.merges, this.symbols.slice(0, count), count);
       merge.step(Number.POSITIVE_INFINITY);
-      merge.writeTo(out);
+      merge.write(Number.POSITIVE_INFINITY, out);
       return;
     }
     const remaining = mergeShortWord(this.merges, this.symbols, count);
@@ -125,16 +116,6 @@ function writeWord(bytes: Uint8Array, units: Uint16Array, at: number, end: numbe
     } else {
       length = writeUtf8(bytes, length, unit);
     }
-  }
-  return length;
-}
-
-function utf8Length(units: Uint16Array, at: number, end: number): number {
-  let length = 0;
-  for (let index = at; index < end; index += 1) {
-    const unit = units[index]!;
-    // Each half of a surrogate pair stands for two of its four bytes.
-    length += unit < 0x80 ? 1 : unit < 0x800 || (unit & 0xf800) === 0xd800 ? 2 : 3;
   }
   return length;
 }

@@ -15,6 +15,12 @@ export class IdBuffer {
     this.length += 1;
   }
 
+  pushAll(ids: ArrayLike<number>): void {
+    this.reserve(ids.length);
+    this.ids.set(ids, this.length);
+    this.length += ids.length;
+  }
+
   /** Makes room for `count` more ids. */
   reserve(count: number): void {
     const needed = this.length + count;

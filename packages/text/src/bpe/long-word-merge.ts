@@ -21,6 +21,8 @@ export class LongWordMerge {
   private readonly heap: RankHeap;
   /** How many symbols are linked and ranked. */
   private entered = 0;
+  /** The symbol that is written next. */
+  private written: number;
 
   /** `symbols` begins with the ids of the word's `count` bytes. It is kept and written to. */
   constructor(merges: MergeTable, symbols: Int32Array, count: number) {
@@ -30,6 +32,7 @@ export class LongWordMerge {
     this.previous = new Int32Array(count);
     this.ranks = new Int32Array(count);
     this.heap = new RankHeap(count);
+    this.written = count === 0 ? none : 0;
   }
 
   /** Merges at most `maxPairs` pairs, after as much work on entering the symbols. True when nothing is left to merge. */
@@ -50,11 +53,14 @@ export class LongWordMerge {
     return this.heap.size === 0;
   }
 
-  /** Appends the ids of the symbols that remain. */
-  writeTo(out: IdBuffer): void {
-    for (let at = this.ids.length === 0 ? none : 0; at !== none; at = this.next[at]!) {
+  /** Appends at most `maxIds` more of the ids that remain. True when all are appended. */
+  write(maxIds: number, out: IdBuffer): boolean {
+    let at = this.written;
+    for (let left = maxIds; left > 0 && at !== none; left -= 1, at = this.next[at]!) {
       out.push(this.ids[at]!);
     }
+    this.written = at;
+    return at === none;
   }
 
   private enter(maxEntries: number): boolean {

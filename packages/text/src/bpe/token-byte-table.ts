@@ -3,6 +3,8 @@ const hashPrime = 0x01000193;
 
 /** Finds a token by its bytes: an open-addressed table over the bytes that an artifact holds. */
 export class TokenByteTable {
+  /** The bytes of the longest token entered. */
+  longest = 0;
   private readonly bytes: Uint8Array;
   private readonly offsets: Uint32Array;
   /** One more than the id, 0 where a slot is free. */
@@ -35,6 +37,7 @@ export class TokenByteTable {
       slot = (slot + 1) & this.mask;
     }
     this.slots[slot] = id + 1;
+    this.longest = Math.max(this.longest, to - from);
   }
 
   /** The token that is exactly `source[from, to)`; -1 if there is none. */

@@ -31,13 +31,16 @@ export class AddedTokenMatcher {
     }
   }
 
-  /** Finds the first token in `units[from, end)` and puts it into `match`. False if there is none. */
-  find(units: Uint16Array, from: number, end: number): boolean {
+  /**
+   * Finds the first token of `units[from, end)` that begins before `to`, and puts it into `match`. False if there is
+   * none.
+   */
+  find(units: Uint16Array, from: number, to: number, end: number): boolean {
     const firsts = this.firsts;
     if (firsts === undefined) {
       return false;
     }
-    for (let at = from; at < end; at += 1) {
+    for (let at = from; at < to; at += 1) {
       if (firsts[units[at]!] === 1 && this.matchAt(units, at, end)) {
         return true;
       }

@@ -3,16 +3,20 @@
 import type { AddedToken } from "../artifact/tokenizer-artifact.ts";
 import { type BpeModel, longestWordAtOnce } from "../bpe/bpe-model.ts";
 import { IdBuffer } from "../bpe/id-buffer.ts";
-import type { LongWordMerge } from "../bpe/long-word-merge.ts";
+import type { LongWord } from "../bpe/long-word.ts";
+import { type KnownPrefixes, PrefixReuse } from "../prefix/prefix-reuse.ts";
 import type { WordScanner } from "../scan/scan-runs.ts";
 import { AddedTokenMatcher } from "./added-token-matcher.ts";
 import { mayNeedNfc, NfcPieces } from "./nfc.ts";
-import { copyUnits, textOfUnits } from "./text-units.ts";
+import { copyUnits } from "./text-units.ts";
 
-/** How many words one slice of other work (copying, normalizing, merging a long word) counts for. */
+/** How many words one slice of other work (copying, searching, normalizing, merging a long word) counts for. */
 const wordsPerSlice = 256;
 const unitsPerCopy = 131_072;
+const unitsPerSearch = 131_072;
 const pairsPerSlice = 4096;
+/** A word counts for one more with each of so many UTF-16 units. */
+const unitsPerWord = 32;
 
 /** What a tokenizer needs to encode. Shared by all its jobs. */
 export interface EncodingTables {
@@ -44,11 +48,35 @@ export function makeMatchers(
   };
 }
 
+/** What a job is about to do. */
+type Phase =
+  /** Follow the text through prefixes that were tokenized before. */
+  | "walk"
+  | "copy"
+  /** Find where to stop next: a settled cut, so that what is known there can be kept, or the end. */
+  | "plan"
+  /** Find the next added token before the stop. */
+  | "search"
+  | "normalize"
+  | "words"
+  | "long-word"
+  | "done";
+
+/** How a text is encoded. */
+export interface EncodeJobOptions {
+  /** Whether the tokenizer's own prefix and suffix are added. */
+  readonly addSpecial: boolean;
+  /** Used instead of a buffer of the job's own: it must hold the text, and no step may interleave. */
+  readonly buffer?: Uint16Array | undefined;
+  /** What is known of texts before, and learns from this one. */
+  readonly prefixes?: KnownPrefixes | undefined;
+}
+
 /**
  * Encodes one text in steps. Other jobs of the same tokenizer may run between steps.
  *
- * The text is cut at added tokens into segments, a segment (normalized if the tokenizer does that) at the added tokens
- * that are looked for after normalizing into windows, and a window into words.
+ * The text is cut at stops and at added tokens into segments, a segment (normalized if the tokenizer does that) at the
+ * added tokens that are looked for after normalizing into windows, and a window into words.
  */
 export class EncodeJob {
   private readonly tables: EncodingTables;
@@ -56,10 +84,17 @@ export class EncodeJob {
   private readonly addSpecial: boolean;
   private readonly out: IdBuffer;
   private readonly scan: WordScanner;
-  private readonly raw: Uint16Array;
+  private readonly reuse: PrefixReuse | undefined;
+  private phase: Phase = "walk";
+  /** The text from `base` on. The positions below are of this buffer. */
+  private raw: Uint16Array;
+  private base = 0;
   private copied = 0;
+  /** Where the next segment begins, how far it was searched for an added token, and where it must end. */
   private rawAt = 0;
-  /** The added token behind the segment, -1 at the end of the text; likewise behind the window. */
+  private searched = 0;
+  private stop = 0;
+  /** The added token behind the segment, -1 if there is none; likewise behind the window. */
   private idAfterSegment = -1;
   private idAfterWindow = -1;
   private units: Uint16Array;
@@ -68,30 +103,29 @@ export class EncodeJob {
   private windowResume = 0;
   private segmentEnd = 0;
   private nfc: NfcPieces | undefined;
-  private longWord: LongWordMerge | undefined;
-  private finished = false;
+  private longWord: LongWord | undefined;
 
-  /** `buffer`, if given, is used instead of one of the job's own: it must hold the text, and no step may interleave. */
-  constructor(tables: EncodingTables, text: string, addSpecial: boolean, buffer?: Uint16Array) {
+  constructor(tables: EncodingTables, text: string, options: EncodeJobOptions) {
     this.tables = tables;
     this.text = text;
-    this.addSpecial = addSpecial;
+    this.addSpecial = options.addSpecial;
     this.scan = tables.makeScanner();
-    this.raw = buffer ?? new Uint16Array(text.length);
+    this.reuse = options.prefixes && new PrefixReuse(options.prefixes, text);
+    this.raw = options.buffer ?? noUnits;
     this.units = this.raw;
     this.out = new IdBuffer((text.length >> 2) + 16);
-    if (addSpecial) {
-      this.pushAll(tables.prefixIds);
+    if (this.addSpecial) {
+      this.out.pushAll(tables.prefixIds);
     }
   }
 
   /** Encodes about `maxWords` words more. True when the text is done. */
   step(maxWords: number): boolean {
     let left = maxWords;
-    while (left > 0 && !this.finished) {
+    while (left > 0 && this.phase !== "done") {
       left -= this.advance(left);
     }
-    return this.finished;
+    return this.phase === "done";
   }
 
   /** The ids so far; all of them once `step` has returned true. */
@@ -99,52 +133,109 @@ export class EncodeJob {
     return this.out.toArray();
   }
 
+  /** Does a part of the current phase, and returns for how many words it counts. */
   private advance(maxWords: number): number {
-    if (this.copied < this.text.length) {
-      return this.copySlice();
+    switch (this.phase) {
+      case "walk":
+        return this.walk();
+      case "copy":
+        return this.copySlice();
+      case "plan":
+        return this.plan();
+      case "search":
+        return this.search();
+      case "normalize":
+        return this.normalizeSlice();
+      case "long-word":
+        return this.mergeSlice();
+      case "words":
+        return this.at < this.windowEnd ? this.encodeWords(maxWords) : this.leaveWindow();
+      case "done":
+        return maxWords;
     }
-    if (this.nfc !== undefined) {
-      return this.normalizeSlice(this.nfc);
+  }
+
+  private walk(): number {
+    if (this.reuse?.walk(this.out) === false) {
+      return wordsPerSlice;
     }
-    if (this.longWord !== undefined) {
-      return this.mergeSlice(this.longWord);
+    this.base = this.reuse?.cut ?? 0;
+    const length = this.text.length - this.base;
+    if (this.raw.length < length) {
+      this.raw = new Uint16Array(length);
     }
-    if (this.at < this.windowEnd) {
-      return this.encodeWords(maxWords);
-    }
-    this.leaveWindow();
+    this.phase = "copy";
     return 1;
   }
 
   private copySlice(): number {
-    const to = Math.min(this.copied + unitsPerCopy, this.text.length);
-    copyUnits(this.text, this.copied, to, this.raw);
-    this.copied = to;
+    const from = this.base + this.copied;
+    const to = Math.min(from + unitsPerCopy, this.text.length);
+    copyUnits(this.text, from, to, this.raw, this.copied);
+    this.copied = to - this.base;
     if (to === this.text.length) {
-      this.enterSegment();
+      this.phase = "plan";
     }
-    return wordsPerSlice;
+    return wordsOf(to - from);
   }
 
-  private normalizeSlice(nfc: NfcPieces): number {
-    if (nfc.step()) {
-      const text = nfc.finish();
-      this.units = new Uint16Array(text.length);
-      copyUnits(text, 0, text.length, this.units);
+  private plan(): number {
+    if (this.reuse?.plan(this.raw, this.base) === false) {
+      return wordsPerSlice;
+    }
+    this.stop = (this.reuse?.stop ?? this.text.length) - this.base;
+    this.searched = this.rawAt;
+    this.phase = "search";
+    return 1;
+  }
+
+  private search(): number {
+    const { rawTokens } = this.tables;
+    const from = this.searched;
+    const to = Math.min(from + unitsPerSearch, this.stop);
+    const found = rawTokens.find(this.raw, from, to, this.stop);
+    this.searched = to;
+    if (found || to === this.stop) {
+      const begin = this.rawAt;
+      this.idAfterSegment = found ? rawTokens.match.id : -1;
+      this.rawAt = found ? rawTokens.match.end : this.stop;
+      this.searched = this.rawAt;
+      this.enterSegment(begin, found ? rawTokens.match.at : this.stop);
+    }
+    return wordsOf(to - from);
+  }
+
+  private enterSegment(from: number, end: number): void {
+    if (this.tables.normalize && mayNeedNfc(this.raw, from, end)) {
+      this.nfc = new NfcPieces(this.text.slice(this.base + from, this.base + end));
+      this.phase = "normalize";
+      return;
+    }
+    this.units = this.raw;
+    this.segmentEnd = end;
+    this.enterWindow(from);
+  }
+
+  private normalizeSlice(): number {
+    const units = this.nfc?.step();
+    if (units !== undefined) {
       this.nfc = undefined;
-      this.at = 0;
-      this.segmentEnd = text.length;
+      this.units = units;
+      this.segmentEnd = units.length;
       this.enterWindow(0);
     }
     return wordsPerSlice;
   }
 
-  private mergeSlice(merge: LongWordMerge): number {
-    if (merge.step(pairsPerSlice)) {
-      merge.writeTo(this.out);
-      this.longWord = undefined;
-    }
-    return wordsPerSlice;
+  private enterWindow(from: number): void {
+    const { normalizedTokens } = this.tables;
+    const end = this.segmentEnd;
+    const found = normalizedTokens.find(this.units, from, end, end);
+    this.at = from;
+    this.windowEnd = found ? normalizedTokens.match.at : end;
+    this.idAfterWindow = found ? normalizedTokens.match.id : -1;
+    this.windowResume = found ? normalizedTokens.match.end : end;
+    this.phase = "words";
   }
 
   private encodeWords(maxWords: number): number {
@@ -154,11 +245,14 @@ export class EncodeJob {
     let words = 0;
     while (words < maxWords && at < windowEnd) {
       const end = scan(units, at, windowEnd, flags);
-      words += 1;
+      words += wordsOf(end - at);
       if (end - at > longestWordAtOnce) {
-        this.longWord = model.startLongWord(units, at, end, out);
-        at = end;
-        break;
+        this.longWord = model.startLongWord(units, at, end);
+        if (this.longWord !== undefined) {
+          this.phase = "long-word";
+          at = end;
+          break;
+        }
       }
       model.encodeWord(units, at, end, out);
       at = end;
@@ -167,49 +261,42 @@ export class EncodeJob {
     return words;
   }
 
-  private enterSegment(): void {
-    const { rawTokens, normalize } = this.tables;
-    const from = this.rawAt;
-    const found = rawTokens.find(this.raw, from, this.text.length);
-    const end = found ? rawTokens.match.at : this.text.length;
-    this.idAfterSegment = found ? rawTokens.match.id : -1;
-    this.rawAt = found ? rawTokens.match.end : this.text.length;
-    if (normalize && mayNeedNfc(this.raw, from, end)) {
-      this.nfc = new NfcPieces(textOfUnits(this.raw, from, end));
-      return;
+  private mergeSlice(): number {
+    if (this.longWord?.step(pairsPerSlice, this.out) !== false) {
+      this.longWord = undefined;
+      this.phase = "words";
     }
-    this.units = this.raw;
-    this.segmentEnd = end;
-    this.enterWindow(from);
+    return wordsPerSlice;
   }
 
-  private enterWindow(from: number): void {
-    const { normalizedTokens } = this.tables;
-    const found = normalizedTokens.find(this.units, from, this.segmentEnd);
-    this.at = from;
-    this.windowEnd = found ? normalizedTokens.match.at : this.segmentEnd;
-    this.idAfterWindow = found ? normalizedTokens.match.id : -1;
-    this.windowResume = found ? normalizedTokens.match.end : this.segmentEnd;
-  }
-
-  private leaveWindow(): void {
+  private leaveWindow(): number {
     if (this.idAfterWindow >= 0) {
       this.out.push(this.idAfterWindow);
       this.enterWindow(this.windowResume);
     } else if (this.idAfterSegment >= 0) {
       this.out.push(this.idAfterSegment);
-      this.enterSegment();
+      this.phase = "search";
     } else {
-      if (this.addSpecial) {
-        this.pushAll(this.tables.suffixIds);
-      }
-      this.finished = true;
+      this.leaveStop();
     }
+    return 1;
   }
 
-  private pushAll(ids: readonly number[]): void {
-    for (const id of ids) {
-      this.out.push(id);
+  private leaveStop(): void {
+    if (this.base + this.stop < this.text.length) {
+      this.reuse?.record(this.out);
+      this.phase = "plan";
+      return;
     }
+    if (this.addSpecial) {
+      this.out.pushAll(this.tables.suffixIds);
+    }
+    this.phase = "done";
   }
+}
+
+const noUnits = new Uint16Array();
+
+function wordsOf(units: number): number {
+  return 1 + Math.floor(units / unitsPerWord);
 }

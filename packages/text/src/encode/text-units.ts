@@ -1,11 +1,18 @@
 const replacement = 0xfffd;
 const unitsPerString = 8192;
 
-/** Copies `text[from, to)` as UTF-16 units to the same places of `units`; a lone surrogate becomes U+FFFD. */
-export function copyUnits(text: string, from: number, to: number, units: Uint16Array): void {
+/** Copies `text[from, to)` as UTF-16 units to `units` from `target` on; a lone surrogate becomes U+FFFD. */
+export function copyUnits(
+  text: string,
+  from: number,
+  to: number,
+  units: Uint16Array,
+  target: number,
+): void {
+  const shift = target - from;
   for (let at = from; at < to; at += 1) {
     const unit = text.charCodeAt(at);
-    units[at] = (unit & 0xf800) === 0xd800 && isLone(text, at, unit) ? replacement : unit;
+    units[at + shift] = (unit & 0xf800) === 0xd800 && isLone(text, at, unit) ? replacement : unit;
   }
 }
 

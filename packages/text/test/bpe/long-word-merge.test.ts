@@ -14,7 +14,9 @@ describe("LongWordMerge", () => {
           // Steps until nothing is left.
         }
         const out = new IdBuffer(16);
-        merge.writeTo(out);
+        while (!merge.write(pairs, out)) {
+          // Steps until all is written.
+        }
         expect([...out.toArray()]).toEqual(naiveMerge(merges, word));
       }),
     );

@@ -10,7 +10,7 @@ const matcher = new AddedTokenMatcher([
 
 function find(text: string, from = 0, end = text.length): [number, number, number] | undefined {
   const units = Uint16Array.from({ length: text.length }, (_, at) => text.charCodeAt(at));
-  const found = matcher.find(units, from, end);
+  const found = matcher.find(units, from, end, end);
   return found ? [matcher.match.at, matcher.match.end, matcher.match.id] : undefined;
 }
 
@@ -28,6 +28,6 @@ describe("AddedTokenMatcher", () => {
 
   it("finds nothing where there is nothing", () => {
     expect(find("< | a")).toBeUndefined();
-    expect(new AddedTokenMatcher([]).find(Uint16Array.of(60), 0, 1)).toBe(false);
+    expect(new AddedTokenMatcher([]).find(Uint16Array.of(60), 0, 1, 1)).toBe(false);
   });
 });

@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { mayNeedNfc, NfcPieces } from "../../src/encode/nfc.ts";
+import { textOfUnits } from "../../src/encode/text-units.ts";
 
 function unitsOf(text: string): Uint16Array {
   return Uint16Array.from({ length: text.length }, (_, at) => text.charCodeAt(at));
@@ -7,11 +8,12 @@ function unitsOf(text: string): Uint16Array {
 
 function normalize(text: string): { text: string; steps: number } {
   const pieces = new NfcPieces(text);
-  let steps = 1;
-  while (!pieces.step()) {
-    steps += 1;
+  for (let steps = 1; ; steps += 1) {
+    const units = pieces.step();
+    if (units !== undefined) {
+      return { text: textOfUnits(units, 0, units.length), steps };
+    }
   }
-  return { text: pieces.finish(), steps };
 }
 
 describe("mayNeedNfc", () => {
@@ -27,15 +29,19 @@ describe("NfcPieces", () => {
     ["words", "cafe\u0301 und zu\u0308rich "],
     ["Hangul", "\u1112\u1161\u11ab 한 "],
     ["Han", "字\u3099字か\u3099"],
+    ["kana", "か\u3099ハ\u309aぱ"],
+    ["emoji", "😀👩‍👩‍👧‍👦"],
+    ["Arabic", "\u0627\u0653\u0639\u0644"],
+    ["lone surrogates", "字\ud83d\u0301字\udc00"],
   ])("gives what normalizing at once gives, for long %s", (_, unit) => {
     const text = unit.repeat(20_000);
     const normalized = normalize(text);
-    expect(normalized.text === text.normalize("NFC")).toBe(true);
+    expect(normalized.text === text.normalize("NFC").toWellFormed()).toBe(true);
     expect(normalized.steps).toBeGreaterThan(1);
   });
 
   it("does not cut where characters may combine", () => {
-    const text = "か\u3099".repeat(50_000);
+    const text = "e\u0301\u0323".concat("\u0301".repeat(50_000));
     expect(normalize(text)).toEqual({ text: text.normalize("NFC"), steps: 1 });
   });
 });

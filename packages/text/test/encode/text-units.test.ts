@@ -12,8 +12,8 @@ describe("the units of a text", () => {
         const text = String.fromCharCode(...codes);
         const middle = Math.min(cut, text.length);
         const units = new Uint16Array(text.length);
-        copyUnits(text, middle, text.length, units);
-        copyUnits(text, 0, middle, units);
+        copyUnits(text, middle, text.length, units, middle);
+        copyUnits(text, 0, middle, units, 0);
         expect(textOfUnits(units, 0, units.length)).toBe(Buffer.from(text).toString());
       }),
     );
@@ -22,7 +22,7 @@ describe("the units of a text", () => {
   it("make a text of any length", () => {
     const text = "abc".repeat(10_000);
     const units = new Uint16Array(text.length);
-    copyUnits(text, 0, text.length, units);
+    copyUnits(text, 0, text.length, units, 0);
     expect(textOfUnits(units, 1, text.length)).toBe(text.slice(1));
   });
 });

@@ -17,7 +17,7 @@ const flags = characterFlags();
 
 function unitsOf(text: string): Uint16Array {
   const units = new Uint16Array(text.length);
-  copyUnits(text, 0, text.length, units);
+  copyUnits(text, 0, text.length, units, 0);
   return units;
 }
 
