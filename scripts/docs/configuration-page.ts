@@ -1,6 +1,11 @@
 import { actorRoles } from "@baton/protocol";
 import type { OptionField } from "@baton/runtime";
-import { actorOptions, upOptions, watchOptions } from "../../packages/cli/src/common-options.ts";
+import {
+  actorOptions,
+  explainOptions,
+  upOptions,
+  watchOptions,
+} from "../../packages/cli/src/common-options.ts";
 import { definitions } from "../../packages/cli/src/definitions.ts";
 import { upWorkerOptions } from "../../packages/cli/src/up/worker-flags.ts";
 
@@ -22,7 +27,8 @@ ${section("baton up", [...upOptions.fields, ...upWorkerOptions.fields])}
 ${table(actorOptions.fields)}
 
 ${actors.join("\n")}
-${section("baton status, baton tail", watchOptions.fields)}`;
+${section("baton status, baton tail", watchOptions.fields)}
+${section("baton route explain", explainOptions.fields)}`;
 }
 
 function section(title: string, fields: readonly OptionField[]): string {

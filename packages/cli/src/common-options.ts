@@ -97,13 +97,27 @@ export const upOptions = defineOptions("", {
     .describe("How long running work may take after SIGTERM, ms."),
 });
 
-/** Options of commands that only look. */
-export const watchOptions = defineOptions("", {
+const whereToLook = {
   nats: z.string().optional().describe("URL of the NATS server."),
   natsCreds,
   admin: z.string().optional().describe("URL of an admin port, as http://HOST:PORT."),
   namespace,
   json: z.boolean().default(false).describe("Print JSON."),
+};
+
+/** Options of commands that only look. */
+export const watchOptions = defineOptions("", whereToLook);
+
+/** Options of `baton route explain`. */
+export const explainOptions = defineOptions("", {
+  ...whereToLook,
+  model: z.string().optional().describe("The model's name; needed if several are served."),
+  body: z
+    .string()
+    .optional()
+    .describe(
+      "A file with the JSON body of a chat or a completion, in place of a prompt; -: standard input.",
+    ),
 });
 
 /** A path at an admin port. Throws `config_invalid` if `admin` is no address. */

@@ -4,10 +4,11 @@ import { type CommandIo, processIo } from "./command-io.ts";
 import { addOptions, givenFlags } from "./command-options.ts";
 import { runActorCommand } from "./commands/actor.ts";
 import { installEngine } from "./commands/engine.ts";
+import { explainRoute } from "./commands/route-explain.ts";
 import { showStatus } from "./commands/status.ts";
 import { showTail } from "./commands/tail.ts";
 import { up, upWorkerOptions } from "./commands/up.ts";
-import { actorOptions, upOptions, watchOptions } from "./common-options.ts";
+import { actorOptions, explainOptions, upOptions, watchOptions } from "./common-options.ts";
 import { definitions } from "./definitions.ts";
 
 type Run = (flags: Readonly<Record<string, unknown>>, io: CommandIo) => Promise<number>;
@@ -51,6 +52,17 @@ function createProgram(io: CommandIo): Command {
   action(
     addOptions(program.command("tail").description("Show every message, opened."), watchOptions),
     showTail,
+  );
+  const route = program.command("route").description("Look into routing.");
+  const explain = addOptions(
+    route
+      .command("explain")
+      .argument("[prompt]", "a user's message")
+      .description("Show where a request would go, and why. Nothing is sent."),
+    explainOptions,
+  );
+  explain.action(async (prompt: string | undefined) =>
+    io.exit(await explainRoute(prompt, givenFlags(explain), io)),
   );
   const engine = program.command("engine").description("Manage engines.");
   engine

@@ -17,6 +17,9 @@ export interface AdminServerOptions {
 /** Answers one path of an admin server. */
 export type AdminHandler = (url: URL, response: ServerResponse) => void | Promise<void>;
 
+/** Answers a body that was posted to one path of an admin server. */
+export type AdminPostHandler = (body: Uint8Array, response: ServerResponse) => void | Promise<void>;
+
 /** The admin port of a process: health, readiness and figures of all its actors. */
 export interface AdminServer {
   /** `http://HOST:PORT`. */
@@ -28,10 +31,14 @@ export interface AdminServer {
   remove(actor: RunningActor): void;
   /** Serves one more path by GET. */
   handle(path: string, handler: AdminHandler): void;
+  /** Serves one more path by POST, bodies up to `maxPostBytes`. */
+  handlePost(path: string, handler: AdminPostHandler): void;
   /** Closes the port and every connection to it. */
   close(): Promise<void>;
 }
 
+/** Largest body of a POST to an admin port. */
+export const maxPostBytes = 16 * 1024 * 1024;
 const textType = "text/plain; version=0.0.4; charset=utf-8";
 
 /**
@@ -50,6 +57,7 @@ class HttpAdmin implements AdminServer {
   readonly #server: Server;
   readonly #actors = new Set<RunningActor>();
   readonly #handlers = new Map<string, AdminHandler>();
+  readonly #postHandlers = new Map<string, AdminPostHandler>();
 
   constructor(options: AdminServerOptions) {
     this.#options = options;
@@ -80,6 +88,10 @@ class HttpAdmin implements AdminServer {
     this.#handlers.set(path, handler);
   }
 
+  handlePost(path: string, handler: AdminPostHandler): void {
+    this.#postHandlers.set(path, handler);
+  }
+
   listen(): Promise<void> {
     const { host, port } = this.#options;
     return new Promise((resolve, reject) => {
@@ -104,12 +116,18 @@ class HttpAdmin implements AdminServer {
   async #serve(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const url = new URL(request.url ?? "/", "http://admin");
     const handler = this.#handlers.get(url.pathname);
-    if (handler === undefined) return sendJson(response, 404, { error: "no such path" });
-    if (request.method !== "GET" && request.method !== "HEAD") {
-      return sendJson(response, 405, { error: "only GET is served here" });
-    }
+    const postHandler = this.#postHandlers.get(url.pathname);
     try {
-      await handler(url, response);
+      if (handler !== undefined && (request.method === "GET" || request.method === "HEAD")) {
+        await handler(url, response);
+      } else if (postHandler !== undefined && request.method === "POST") {
+        await post(request, response, postHandler);
+      } else if (handler === undefined && postHandler === undefined) {
+        sendJson(response, 404, { error: "no such path" });
+      } else {
+        const method = handler === undefined ? "POST" : "GET";
+        sendJson(response, 405, { error: `only ${method} is served here` });
+      }
     } catch (error) {
       const failure = ServingError.from(error);
       if (response.headersSent) response.destroy();
@@ -129,6 +147,24 @@ class HttpAdmin implements AdminServer {
     const more = (await this.#options.status?.()) ?? {};
     sendJson(response, 200, { actors: [...this.#actors].map(statusRow), ...more });
   }
+}
+
+async function post(
+  request: IncomingMessage,
+  response: ServerResponse,
+  handler: AdminPostHandler,
+): Promise<void> {
+  const pieces: Buffer[] = [];
+  let bytes = 0;
+  for await (const piece of request as AsyncIterable<Buffer>) {
+    bytes += piece.length;
+    // What is too much is read all the same, or its sender would not read the answer.
+    if (bytes <= maxPostBytes) pieces.push(piece);
+  }
+  if (bytes > maxPostBytes) {
+    return sendJson(response, 413, { error: `the body is over ${maxPostBytes} bytes` });
+  }
+  await handler(Buffer.concat(pieces), response);
 }
 
 function describe(

@@ -9,6 +9,7 @@ export type {
 export { ActorMetrics } from "./actor-metrics.ts";
 export {
   type AdminHandler,
+  type AdminPostHandler,
   type AdminServer,
   type AdminServerOptions,
   startAdminServer,

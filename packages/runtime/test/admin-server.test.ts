@@ -1,6 +1,6 @@
 import type { ActorHeartbeat, ActorId } from "@baton/protocol";
 import { afterEach, describe, expect, it } from "vitest";
-import { type AdminServer, startAdminServer } from "../src/admin-server.ts";
+import { type AdminServer, maxPostBytes, startAdminServer } from "../src/admin-server.ts";
 import type { LifecycleState } from "../src/lifecycle-machine.ts";
 import type { RunningActor } from "../src/running-actor.ts";
 
@@ -123,6 +123,21 @@ describe("startAdminServer", () => {
     });
 
     expect(await (await fetch(`${server.url}/echo?say=hello`)).text()).toBe("hello");
+  });
+
+  it("serves a path that takes bodies, by POST alone and up to a limit", async () => {
+    const server = await admin();
+    server.handlePost("/echo", (body, response) => {
+      response.end(body);
+    });
+    const post = (body: string | Uint8Array<ArrayBuffer>) =>
+      fetch(`${server.url}/echo`, { method: "POST", body });
+
+    expect(await (await post("hello")).text()).toBe("hello");
+    expect((await post(new Uint8Array(maxPostBytes + 1))).status).toBe(413);
+    const got = await fetch(`${server.url}/echo`);
+    expect(got.status).toBe(405);
+    expect(await got.json()).toEqual({ error: "only POST is served here" });
   });
 
   it("names the option when the port is taken", async () => {

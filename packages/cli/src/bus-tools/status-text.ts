@@ -1,4 +1,5 @@
 import type { ClusterStatus, ModelStatus } from "./status.ts";
+import { textTable } from "./text-table.ts";
 
 /** A status for people: models first, since they are what one asks about. */
 export function statusText(status: ClusterStatus): string {
@@ -18,9 +19,9 @@ export function statusText(status: ClusterStatus): string {
     actor.admin ?? "",
   ]);
   return [
-    table(["MODEL", "STATE", "ACTIVATION", "WORKERS", "WHY"], models, "no models"),
+    textTable(["MODEL", "STATE", "ACTIVATION", "WORKERS", "WHY"], models, "no models"),
     "",
-    table(["ROLE", "ID", "STATE", "TYPE OR API", "PID", "ADMIN"], actors, "no actors answered"),
+    textTable(["ROLE", "ID", "STATE", "TYPE OR API", "PID", "ADMIN"], actors, "no actors answered"),
     "",
   ].join("\n");
 }
@@ -36,24 +37,4 @@ function sets(model: ModelStatus): string {
       return `${name} ${[live, ...rest].join(", ")}`;
     })
     .join("; ");
-}
-
-/** Columns as wide as their widest cell. */
-function table(
-  head: readonly string[],
-  rows: readonly (readonly string[])[],
-  empty: string,
-): string {
-  if (rows.length === 0) return empty;
-  const widths = head.map((title, column) =>
-    Math.max(title.length, ...rows.map((row) => row[column]?.length ?? 0)),
-  );
-  return [head, ...rows]
-    .map((row) =>
-      row
-        .map((cell, column) => cell.padEnd(widths[column] ?? 0))
-        .join("  ")
-        .trimEnd(),
-    )
-    .join("\n");
 }

@@ -21,6 +21,7 @@ import { upOptions } from "../common-options.ts";
 import { type BusChoice, chooseBus } from "../up/bus-choice.ts";
 import type { Cluster } from "../up/cluster.ts";
 import { chooseEngine, type EngineChoice } from "../up/engine-choice.ts";
+import { serveExplain } from "../up/explain-route.ts";
 import { startLocalCluster } from "../up/local-cluster.ts";
 import { type PlannedActor, planCluster, workerCounts } from "../up/plan.ts";
 import { startProcessCluster } from "../up/process-cluster.ts";
@@ -104,6 +105,7 @@ async function upOnBus(parts: Up, io: CommandIo): Promise<number> {
       response.end(`${JSON.stringify(monitor.status())}\n`);
     });
     serveTail(admin, { bus: own, subjects, clock: io.clock });
+    serveExplain(admin, { bus: own, subjects });
     cluster = startCluster(parts, { registry, admin, monitor, own, log }, io);
     parts.onStarted();
     return await runUntilSignal(
