@@ -7,6 +7,7 @@ import { configurationPage } from "./docs/configuration-page.ts";
 import { errorsPage } from "./docs/errors-page.ts";
 import { machinePages } from "./docs/machine-pages.ts";
 import { natsPermissions } from "./docs/nats-permissions.ts";
+import { policySchema } from "./docs/policy-schema.ts";
 import { protocolPage } from "./docs/protocol-page.ts";
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)));
@@ -16,6 +17,7 @@ const pages: Readonly<Record<string, string>> = {
   "docs/asyncapi.json": asyncApiDocument(),
   "docs/errors.md": errorsPage(),
   "docs/configuration.md": configurationPage(),
+  "docs/policy.schema.json": policySchema(),
   ...machinePages(),
   "infra/nats/permissions.conf": natsPermissions(),
 };

@@ -10,15 +10,14 @@ import { policyValues } from "./policy-file-schema.ts";
 
 const routerMode = z
   .string()
-  .optional()
-  .describe(`How a worker is chosen among those that may: ${routerModes.join(", ")}. Default kv.`)
-  .transform((name, context): RouterMode | undefined => {
-    if (name === undefined) return undefined;
+  .transform((name, context): RouterMode => {
     const parsed = parseRouterMode(name);
     if (parsed.kind === "built") return parsed.mode;
     context.addIssue({ code: "custom", message: parsed.text });
     return z.NEVER;
-  });
+  })
+  .optional()
+  .describe(`How a worker is chosen among those that may: ${routerModes.join(", ")}. Default kv.`);
 
 /** The option of a parameter of the mode `kv`, with that parameter's range. */
 function kvOption(name: string) {

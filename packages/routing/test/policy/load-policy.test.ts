@@ -1,12 +1,12 @@
 import { describe, expect, it } from "vitest";
-import { loadPolicy, type PolicyFlags } from "../../src/index.ts";
+import { loadPolicy } from "../../src/index.ts";
 import { FakeSources } from "../support/policy-sources.ts";
 
-const flags = { policyFile: "/etc/baton/policy.yaml" } as PolicyFlags;
+const flags = { policyFile: "/etc/baton/policy.yaml" };
 
 describe("loading a policy", () => {
   it("needs no file", async () => {
-    const loaded = await loadPolicy({ routerMode: "random" } as PolicyFlags, new FakeSources());
+    const loaded = await loadPolicy({ routerMode: "random" }, new FakeSources());
 
     expect(loaded.policy.stages.decode.selection).toMatchObject({ mode: "random" });
     expect(loaded.stamp).toBeNull();
@@ -15,7 +15,7 @@ describe("loading a policy", () => {
   it("reads the file, imports what it names, and says what it was", async () => {
     const sources = new FakeSources();
     sources.write(
-      flags.policyFile!,
+      flags.policyFile,
       "worker_selection: {decode: a, instances: [{name: a, type: module, module: a.mjs}]}",
     );
     const createPolicy = () => ({ type: "a", usesCacheData: false });

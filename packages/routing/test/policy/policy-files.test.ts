@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createSelector } from "@baton/kv-router";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { createStagePolicy, diskSources, loadPolicy, type PolicyFlags } from "../../src/index.ts";
+import { createStagePolicy, diskSources, loadPolicy } from "../../src/index.ts";
 
 let folder = "";
 beforeAll(async () => {
@@ -32,7 +32,7 @@ describe("the machine's files", () => {
 
   it("give a policy with its module, which is imported anew when the policy file changes", async () => {
     const policyFile = join(folder, "policy.yaml");
-    const flags = { policyFile } as PolicyFlags;
+    const flags = { policyFile };
     const load = async (type: string, atSecs: number): Promise<string> => {
       await writeFile(join(folder, "mine.mjs"), module(type));
       await writeFile(

@@ -3,8 +3,8 @@ import { type PolicyFlags, parsePolicyFile } from "../../src/index.ts";
 import { flagName, PolicySettings } from "../../src/policy/policy-settings.ts";
 import { problemsOf } from "../support/policy-sources.ts";
 
-const settings = (flags: Partial<PolicyFlags>, text: string) =>
-  new PolicySettings(flags as PolicyFlags, parsePolicyFile(text, "p.yaml"));
+const settings = (flags: PolicyFlags, text: string) =>
+  new PolicySettings(flags, parsePolicyFile(text, "p.yaml"));
 
 it("writes a flag as it is typed", () => {
   expect(flagName("activePrefillTokensThresholdFrac")).toBe(

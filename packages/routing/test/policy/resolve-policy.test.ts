@@ -3,8 +3,7 @@ import { describe, expect, it } from "vitest";
 import type { PolicyFlags } from "../../src/index.ts";
 import { policyOf, problemsOf } from "../support/policy-sources.ts";
 
-const problems = (flags: Partial<PolicyFlags>, text?: string) =>
-  problemsOf(() => policyOf(flags, text));
+const problems = (flags: PolicyFlags, text?: string) => problemsOf(() => policyOf(flags, text));
 
 describe("without flags and file", () => {
   it("everything has its default", () => {

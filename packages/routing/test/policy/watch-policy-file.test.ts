@@ -12,8 +12,8 @@ import { FakeSources } from "../support/policy-sources.ts";
 const path = "/etc/baton/policy.yaml";
 const ttl = (secs: number) => `session_affinity: {ttl_secs: ${secs}}\n`;
 
-async function watching(more: Partial<PolicyFlags> = {}, first = ttl(1)) {
-  const flags = { ...more, policyFile: path } as PolicyFlags & { readonly policyFile: string };
+async function watching(more: PolicyFlags = {}, first = ttl(1)) {
+  const flags = { ...more, policyFile: path };
   const sources = new FakeSources();
   const clock = new VirtualClock();
   sources.write(path, first);

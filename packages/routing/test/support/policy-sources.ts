@@ -49,9 +49,9 @@ export class FakeSources implements PolicySources {
 }
 
 /** What flags and the text of a file come to; without a text there is no file. */
-export function policyOf(flags: Partial<PolicyFlags>, text?: string): RouterPolicy {
+export function policyOf(flags: PolicyFlags, text?: string): RouterPolicy {
   const file = text === undefined ? null : parsePolicyFile(text, "/etc/baton/policy.yaml");
-  return resolvePolicy(flags as PolicyFlags, file);
+  return resolvePolicy(flags, file);
 }
 
 /** The problems that `run` throws, one a line. */
