@@ -2,6 +2,7 @@ import { basename } from "node:path";
 import { type ModelName, modelName, workerTypes } from "@baton/protocol";
 import { defineOptions } from "@baton/runtime";
 import { z } from "zod";
+import { routerConfigOption } from "./router-config-option.ts";
 
 const count = () => z.number().int().min(1);
 const milliseconds = () => z.number().min(0);
@@ -49,6 +50,7 @@ export const workerOptions = defineOptions("worker", {
     .max(1)
     .optional()
     .describe("Weight of the domain if it is preferred."),
+  routerConfig: routerConfigOption,
   transferHost: z
     .string()
     .min(1)

@@ -52,6 +52,7 @@ export function makeRegistration(facts: RegistrationFacts): WorkerRegistration {
       tokenizerChecksum: facts.artifact.checksum,
       descriptor: card.descriptor === null ? null : { ...card.descriptor },
       capabilities: [...card.capabilities],
+      ...(config.routerConfig !== undefined && { routerConfig: config.routerConfig }),
     },
     capacity: {
       totalBlocks: card.totalBlocks,

@@ -42,6 +42,22 @@ describe("registration", () => {
     expect(cluster.loads.at(-1)?.accepting ?? true).toBe(true);
   });
 
+  it("carries how strictly KV stays in its domain, and how the worker's pool is to be routed", async () => {
+    await cluster.startWorker({
+      "worker-type": "prefill",
+      topology: ["rack=r1"],
+      "kv-transfer-domain": "rack",
+      "kv-transfer-enforcement": "preferred",
+      "kv-transfer-preferred-weight": 0.85,
+      "router-config": '{"mode":"kv","sessionAffinityTtlSecs":60}',
+    });
+
+    expect(cluster.discovery.registrations[0]).toMatchObject({
+      kvTransfer: { domain: "rack", enforcement: "preferred", preferredWeight: 0.85 },
+      card: { routerConfig: { mode: "kv", sessionAffinityTtlSecs: 60 } },
+    });
+  });
+
   it.each([
     ["decode", {}, [["prefill"]]],
     ["decode", { "decode-only": true }, []],

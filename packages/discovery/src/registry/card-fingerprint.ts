@@ -23,7 +23,8 @@ const modelFields: Readonly<Record<string, ReadField>> = {
  * Fields in which the workers of a set agree besides: a router takes any of them for any request. The engine is one,
  * since tickets and engine parameters are an engine's own; so is the descriptor, since a block fetched from one
  * worker must fit every other. Capabilities and endpoints decide what a Frontend lets in, the context length how much.
- * Capacity, topology and taints are left out: they are each worker's own.
+ * Capacity, topology and taints are left out: they are each worker's own. So is the router configuration: routers take the
+ * first card's and warn, since a set that cannot be tuned without being stopped is worse than one that differs for a while.
  */
 const setFields: Readonly<Record<string, ReadField>> = {
   ...modelFields,

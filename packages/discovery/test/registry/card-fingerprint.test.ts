@@ -49,6 +49,7 @@ describe("setConflicts", () => {
         capabilities: ["n", "seed"],
         modelType: ["completions", "chat"],
         descriptor: { b: 2, a: 1 },
+        routerConfig: { mode: "random" },
       },
       { taints: ["slow"], topology: { rack: "r1" }, host: "other", generation: 7 },
     );
