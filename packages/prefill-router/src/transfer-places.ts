@@ -8,10 +8,6 @@ export type TransferPlace =
   /** The worker's registration contradicts itself: it must not be sent a prefill. */
   | { readonly kind: "faulty"; readonly text: string };
 
-const unknownWorker: TransferPlace = {
-  kind: "faulty",
-  text: "the prefill worker's transfer domain is not known",
-};
 const anywhere: TransferPlace = { kind: "known", constraints: null };
 
 /** The transfer places of a model's prefill workers, worked out once per change of the workers. */
@@ -19,10 +15,13 @@ export class TransferPlaces {
   /** Whether some worker's KV must stay in a domain, or nobody can say whether it must. */
   readonly areRestricted: boolean;
   readonly #places = new Map<WorkerId, TransferPlace>();
+  /** Of a worker that is not among them: faulty if one of them must stay in its domain. */
+  readonly #unknown: TransferPlace;
 
   constructor(workers: readonly WorkerView[]) {
     const shared = new Map<string, TransferPlace>();
     const group = workers.map(({ registration }) => registration);
+    this.#unknown = placeOf(deriveTransferConstraints(undefined, group));
     for (const worker of workers) {
       const derived = deriveTransferConstraints(worker.registration, group);
       this.#places.set(worker.id, share(shared, placeOf(derived)));
@@ -33,7 +32,7 @@ export class TransferPlaces {
   }
 
   of(workerId: WorkerId): TransferPlace {
-    return this.#places.get(workerId) ?? unknownWorker;
+    return this.#places.get(workerId) ?? this.#unknown;
   }
 }
 

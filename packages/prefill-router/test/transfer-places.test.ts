@@ -37,7 +37,15 @@ describe("transfer places", () => {
     expect(places.areRestricted).toBe(false);
   });
 
-  it("are faulty where a worker has no place in its own domain, or is not known", () => {
+  it("are anywhere for a worker that is not known if none must stay in its domain", () => {
+    const places = new TransferPlaces([
+      viewOf("p-1", { ...prefersRack, topology: { rack: "r1" } }),
+    ]);
+
+    expect(places.of(workerId("p-9"))).toEqual({ kind: "known", constraints: null });
+  });
+
+  it("are faulty where a worker has no place in its own domain, or is not known beside one that must stay", () => {
     const places = new TransferPlaces([viewOf("p-1", staysInRack)]);
 
     expect(places.of(workerId("p-1"))).toMatchObject({ kind: "faulty", text: /no place/ });
