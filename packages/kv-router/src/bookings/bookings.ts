@@ -59,6 +59,8 @@ export interface Bookings {
   /** Ends one booking. */
   release(bookingId: BookingId): BookingEntry | undefined;
   get(bookingId: BookingId): BookingEntry | undefined;
+  /** Somebody has spoken of a booking. */
+  renew(bookingId: BookingId, nowMs: number): void;
   /**
    * Takes over what a worker says it runs. Bookings that it does not name end, except young ones, which it may not
    * have received; so do all of older generations. Unknown ones are learned, while there is room. A report of an
@@ -69,7 +71,7 @@ export interface Bookings {
   dropWorker(workerId: WorkerId, generation: number): readonly BookingEntry[];
   /** Ends all bookings made for a Frontend's generations up to `generation`. */
   dropFrontend(frontendId: ActorId, generation: number): readonly BookingEntry[];
-  /** Ends all bookings of which nobody has spoken for too long: they were neither made nor named live since. */
+  /** Ends all bookings of which nobody has spoken for too long: they were neither made nor renewed nor named live since. */
   dropStale(nowMs: number): readonly BookingEntry[];
   /** What is booked on a worker. */
   loadOf(workerId: WorkerId): BookedLoad;

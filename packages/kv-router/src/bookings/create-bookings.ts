@@ -62,6 +62,10 @@ class BookingTable implements Bookings {
     return this.#byId.get(bookingId);
   }
 
+  renew(bookingId: BookingId, nowMs: number): void {
+    if (this.#byId.has(bookingId)) this.#spokenMs.set(bookingId, nowMs);
+  }
+
   reconcile(report: WorkerReport, nowMs: number): Reconciled {
     const entries = this.#entriesOf(report.workerId);
     if (entries.some((entry) => entry.generation > report.generation)) return nothing;
@@ -74,7 +78,7 @@ class BookingTable implements Bookings {
     for (const entry of ended) this.#remove(entry);
     const learned: BookingEntry[] = [];
     for (const booking of report.live) {
-      const entry = this.#renew(report, booking, nowMs);
+      const entry = this.#learn(report, booking, nowMs);
       if (entry !== undefined) learned.push(entry);
     }
     return { ended, learned };
@@ -112,7 +116,7 @@ class BookingTable implements Bookings {
   }
 
   /** Renews a booking, or learns it. Returns it if it is learned, or if what was learned has changed. */
-  #renew(report: WorkerReport, live: LiveBooking, nowMs: number): BookingEntry | undefined {
+  #learn(report: WorkerReport, live: LiveBooking, nowMs: number): BookingEntry | undefined {
     const known = this.#byId.get(live.bookingId);
     if (known === undefined) {
       if (this.size >= this.#limit) return undefined;

@@ -172,6 +172,7 @@ class Core implements RoutingCore {
   }
 
   prefillCompleted(bookingId: BookingId, nowMs: number): void {
+    this.#bookings.renew(bookingId, nowMs);
     this.#load.prefillCompleted(bookingId, nowMs);
   }
 

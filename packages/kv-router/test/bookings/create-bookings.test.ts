@@ -220,6 +220,16 @@ describe("a stale booking", () => {
     expect(bookings.dropStale(1_100)).toEqual([entry("a")]);
   });
 
+  it("is not one of which somebody has spoken since", () => {
+    const bookings = createBookings({ limit: 10, graceMs: 0, staleMs: 100 });
+    bookings.book(entry("a"));
+    bookings.renew(booking("a"), 60);
+    bookings.renew(booking("z"), 60);
+
+    expect(bookings.dropStale(159)).toEqual([]);
+    expect(bookings.dropStale(160)).toEqual([entry("a")]);
+  });
+
   it("is not saved by another worker's word", () => {
     const bookings = createBookings({ limit: 10, graceMs: 0, staleMs: 100 });
     bookings.book(entry("a", { workerId: worker("w2") }));

@@ -143,6 +143,15 @@ describe("bookings", () => {
     expect(seen("ab")).toMatchObject([{ bookedBlocks: 0, activePrefillTokens: 0 }]);
   });
 
+  it("are not lost while prompts are still computed", () => {
+    const { core } = coreOf([routableWorker("w1")]);
+    core.book(coreBooking("a", "ab"));
+    core.prefillCompleted(booking("a"), 9_000);
+
+    expect(core.sweep(18_999)).toEqual([]);
+    expect(core.sweep(19_000)).toHaveLength(1);
+  });
+
   it("take over how far their worker says they are, and not what another says", () => {
     const tracking = { ...defaultLoadTracking, trackOutputBlocks: true };
     const { core, seen } = coreOf([routableWorker("w1"), routableWorker("w2")], { tracking });
