@@ -7,6 +7,8 @@ import { routerConfigOption } from "./router-config-option.ts";
 const count = () => z.number().int().min(1);
 const milliseconds = () => z.number().min(0);
 const domainPattern = /^[^=\s]+=\S+$/;
+/** Places in the topology are taints too, but are given by `--topology`. */
+const taintPattern = /^(?!baton\.topology\/)\S+$/;
 
 /** Options of a worker. */
 export const workerOptions = defineOptions("worker", {
@@ -35,6 +37,10 @@ export const workerOptions = defineOptions("worker", {
     .default([])
     .transform((entries) => topologyOf(entries))
     .describe("A topology domain and its value, e.g. rack=r1. May be given several times."),
+  taint: z
+    .array(z.string().max(256).regex(taintPattern, "is not a word, or is what --topology is for"))
+    .default([])
+    .describe("A taint that requests may require, prefer or avoid. May be given several times."),
   kvTransferDomain: z
     .string()
     .min(1)

@@ -62,7 +62,7 @@ export function makeRegistration(facts: RegistrationFacts): WorkerRegistration {
       dpSize: card.dpSize,
     },
     topology: { ...config.topology },
-    taints: [],
+    taints: [...new Set(config.taint)],
     kvTransfer:
       config.kvTransferDomain === undefined
         ? null

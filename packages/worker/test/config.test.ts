@@ -32,8 +32,18 @@ describe("a worker's options", () => {
     });
   });
 
+  it("take taints, several times or by commas", () => {
+    expect(read({ taint: ["spot", "gpu=h100"] }).taint).toEqual(["spot", "gpu=h100"]);
+    expect(read({}, { BATON_WORKER_TAINT: "spot,slow" }).taint).toEqual(["spot", "slow"]);
+    expect(read({}).taint).toEqual([]);
+  });
+
   it.each([
     [{ topology: ["rack"] }, "topology"],
+    [{ taint: ["baton.topology/rack=r1"] }, "taint"],
+    [{ taint: ["two words"] }, "taint"],
+    [{ "kv-transfer-enforcement": "maybe" }, "kv-transfer-enforcement"],
+    [{ "kv-transfer-preferred-weight": 2 }, "kv-transfer-preferred-weight"],
     [{ "worker-type": "other" }, "worker-type"],
     [{ blocks: 0 }, "blocks"],
     [{ "transfer-port": 70_000 }, "transfer-port"],

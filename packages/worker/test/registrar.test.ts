@@ -50,11 +50,13 @@ describe("registration", () => {
       "kv-transfer-enforcement": "preferred",
       "kv-transfer-preferred-weight": 0.85,
       "router-config": '{"mode":"kv","sessionAffinityTtlSecs":60}',
+      taint: ["spot", "gpu", "spot"],
     });
 
     expect(cluster.discovery.registrations[0]).toMatchObject({
       kvTransfer: { domain: "rack", enforcement: "preferred", preferredWeight: 0.85 },
       card: { routerConfig: { mode: "kv", sessionAffinityTtlSecs: 60 } },
+      taints: ["spot", "gpu"],
     });
   });
 
