@@ -179,7 +179,6 @@ class FrontendActor implements ActorInstance {
       random: context.random,
       log: context.log,
       requests: this.#core.metrics.requests,
-      routeQueries: this.#core.metrics.routeQueries,
       clientsCut: this.#core.metrics.clientsCut,
       metricsPage: metricsPageOf(context.identity.admin),
       whyNotServing: () => (this.#state === "ready" ? null : this.#state),

@@ -57,13 +57,20 @@ function legLines(
   return [
     "",
     `${leg}: ${choiceText(answer, leg)}  (${router.mode}, by ${router.id})`,
-    textTable(
-      ["", "WORKER", "RANK", "COST", "CACHED TOKENS", "WHY NOT", "TERMS"],
-      rows,
-      "  no candidates",
-    ),
+    candidateTable(rows),
     ...(hidden > 0 ? [`  and ${hidden} more; --json shows all`] : []),
   ];
+}
+
+const columns = ["", "WORKER", "RANK", "COST", "CACHED TOKENS", "WHY NOT", "TERMS"];
+
+/** Without the columns that say nothing. */
+function candidateTable(rows: readonly (readonly string[])[]): string {
+  const isTold = columns.map(
+    (_, column) => column < 5 || rows.some((row) => (row[column] ?? "") !== ""),
+  );
+  const told = (row: readonly string[]) => row.filter((_, column) => isTold[column]);
+  return textTable(told(columns), rows.map(told), "  no candidates");
 }
 
 function choiceText(answer: RouteAnswer, leg: "prefill" | "decode"): string {

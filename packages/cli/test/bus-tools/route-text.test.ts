@@ -51,7 +51,7 @@ prefill: p-1 rank 1  (kv, by pr)
    p-3     0     –       0              missing taint
 
 decode: d-1 rank 0  (least-loaded, by dr)
-   WORKER  RANK  COST  CACHED TOKENS  WHY NOT  TERMS
+   WORKER  RANK  COST  CACHED TOKENS
 →  d-1     0     1     0
 
 the prefill worker requires baton.topology/rack=r1, prefers fast (0.5) of decode

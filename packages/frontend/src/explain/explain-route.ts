@@ -9,6 +9,7 @@ import {
   RouteDecode,
   RouteExplained,
   RoutePrefill,
+  type RouterOverrides,
   type RoutingConstraints,
   type RoutingRules,
   ServingError,
@@ -28,6 +29,14 @@ import type { LegExplanation, RouteExplanation } from "./route-explanation.ts";
 export type ExplainRoute = (request: ServingRequest) => Promise<RouteExplanation>;
 
 const nothing = new Uint8Array();
+/** The settings that a request may change, by the names that clients and routers give them. */
+const overrideNames: Readonly<Partial<Record<string, keyof RouterOverrides>>> = {
+  overlap_score_credit: "overlapScoreCredit",
+  prefill_load_scale: "prefillLoadScale",
+  router_temperature: "routerTemperature",
+  assume_kv_reuse: "assumeKvReuse",
+  track_prefill_tokens: "trackPrefillTokens",
+};
 
 /** The explanation of a request that came no further than this. */
 export function unexplained(
@@ -110,9 +119,17 @@ class RouteQuestion {
     await this.#askDecode(decodeRules(rules, constraintsOf(prefill)), isRelay);
   }
 
-  /** What routers would not look at, each once. */
+  /** What routers would not look at, each once, in the client's words; nothing of what only the relay has set. */
   ignored(): readonly string[] {
-    return [...new Set(this.legs.flatMap(({ route }) => route.ignored))];
+    const set = this.#asked.request.routing?.rules?.overrides ?? {};
+    const fields = this.legs.flatMap(({ route }) =>
+      route.ignored.flatMap((name) => {
+        const override = overrideNames[name];
+        if (override === undefined) return [name];
+        return set[override] === undefined ? [] : [`baton.router.${name}`];
+      }),
+    );
+    return [...new Set(fields)];
   }
 
   #askPrefill(rules: RoutingRules | null): Promise<RouteExplained | null> {

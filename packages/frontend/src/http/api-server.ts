@@ -61,7 +61,6 @@ export interface ApiServerDeps {
   readonly random: Random;
   readonly log: Logger;
   readonly requests: Counter;
-  readonly routeQueries: Counter;
   readonly clientsCut: Counter;
   /** Null where the host gives none. */
   readonly metricsPage: MetricsPage | null;
@@ -193,7 +192,6 @@ export class ApiServer {
     const { overloadStatus } = this.#options;
     const frame = { requestId: asked.requestId, overloadStatus, form };
     const { status, headers, body } = routeAnswer(explanation, frame);
-    this.#deps.routeQueries.add(1, { code: explanation.failure?.error.code ?? "" });
     this.#writeWhole(request.raw, reply.raw, status, headers, body);
   }
 

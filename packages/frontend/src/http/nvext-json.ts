@@ -38,17 +38,21 @@ const moving: readonly RequestState[] = ["decode.routing", "handoff"];
 /** Milliseconds, but for the share of the prompt that was cached; what is not known is absent. */
 function timing({ kvHitRate, mode, receivedAtMs, timingMs }: RequestSummary) {
   const sum = (states: readonly RequestState[]) =>
-    states.reduce((total, state) => total + (timingMs[state] ?? 0), 0);
+    toMicroseconds(states.reduce((total, state) => total + (timingMs[state] ?? 0), 0));
   const waitMs = sum(waiting);
   const prefillMs = sum(computing);
   const isHandedOff = mode === "disaggregated" && timingMs.handoff !== undefined;
   return {
-    request_received_ms: receivedAtMs,
+    request_received_ms: toMicroseconds(receivedAtMs),
     prefill_wait_time_ms: waitMs,
     prefill_time_ms: prefillMs,
-    ttft_ms: waitMs + prefillMs,
+    ttft_ms: toMicroseconds(waitMs + prefillMs),
     total_time_ms: sum(Object.keys(timingMs) as RequestState[]),
     ...(kvHitRate === null ? {} : { kv_hit_rate: kvHitRate }),
     ...(isHandedOff ? { kv_transfer_estimated_latency_ms: sum(moving) } : {}),
   };
+}
+
+function toMicroseconds(ms: number): number {
+  return Math.round(ms * 1_000) / 1_000;
 }

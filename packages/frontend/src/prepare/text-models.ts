@@ -13,6 +13,7 @@ export class TextModels {
   readonly #max: number;
   /** In order of last use. */
   readonly #models = new Map<string, Promise<TextModel>>();
+  #loading = 0;
 
   constructor(max: number, load: LoadTextModel) {
     this.#max = max;
@@ -32,6 +33,11 @@ export class TextModels {
     return promise;
   }
 
+  /** Whether a text model is being made: a Frontend that has just started is not ready before it is. */
+  get isLoading(): boolean {
+    return this.#loading > 0;
+  }
+
   /** Makes a text model before it is needed, if there is none and room for one. */
   async warmUp(model: string, checksum: string): Promise<void> {
     if (this.#models.has(checksum) || this.#models.size >= this.#max) return;
@@ -39,10 +45,15 @@ export class TextModels {
   }
 
   #start(model: string, checksum: string): Promise<TextModel> {
-    const promise = this.#load(model, checksum).catch((error: unknown) => {
-      if (this.#models.get(checksum) === promise) this.#models.delete(checksum);
-      throw ServingError.from(error);
-    });
+    this.#loading += 1;
+    const promise = this.#load(model, checksum)
+      .catch((error: unknown) => {
+        if (this.#models.get(checksum) === promise) this.#models.delete(checksum);
+        throw ServingError.from(error);
+      })
+      .finally(() => {
+        this.#loading -= 1;
+      });
     return promise;
   }
 }

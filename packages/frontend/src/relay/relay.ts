@@ -86,10 +86,15 @@ export class Relay implements RequestPort {
   async explain(request: ServingRequest): Promise<RouteExplanation> {
     const model = this.#state.directory.find(request.model);
     const refusal = this.#refusal(model, request.model);
-    if (refusal !== null) return unexplained(request, refusal, "received");
     this.#explaining += 1;
     try {
-      return await explainRoute(this.#state, request);
+      const explanation =
+        refusal === null
+          ? await explainRoute(this.#state, request)
+          : unexplained(request, refusal, "received");
+      const code = explanation.failure?.error.code ?? "";
+      this.#state.metrics.routeQueries.add(1, { code });
+      return explanation;
     } finally {
       this.#explaining -= 1;
       this.#settle();

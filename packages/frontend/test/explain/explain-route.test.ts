@@ -182,12 +182,14 @@ describe("where a request would go", () => {
 
   it("names every field without effect, once", async () => {
     const rig = explainRig([{ id: "d1", type: "decode", needs: [] }]).decode(
-      routeReply([d1], { ignored: ["preferred_taints"] }),
+      routeReply([d1], {
+        ignored: ["preferred_taints", "overlap_score_credit", "router_temperature"],
+      }),
     );
 
     const explanation = await rig.explain(
       routing({
-        rules: { prefillWorkerId: "p1" as never },
+        rules: { prefillWorkerId: "p1" as never, overrides: { routerTemperature: 0 } },
         said: { prefillWorkerId: "baton.prefill_worker" },
         ignored: ["nvext.agent_hints.priority"],
       }),
@@ -197,6 +199,7 @@ describe("where a request would go", () => {
       "nvext.agent_hints.priority",
       "baton.prefill_worker",
       "preferred_taints",
+      "baton.router.router_temperature",
     ]);
   });
 

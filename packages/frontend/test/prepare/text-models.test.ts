@@ -36,6 +36,18 @@ describe("the text models in use", () => {
     expect(loads).toEqual(["a", "b", "c", "b"]);
   });
 
+  it("say whether one is being loaded", async () => {
+    const { models } = counted(2);
+
+    expect(models.isLoading).toBe(false);
+    const good = models.get("m", "a");
+    const bad = models.get("m", "bad");
+    expect(models.isLoading).toBe(true);
+    await good;
+    await expect(bad).rejects.toMatchObject({ code: "not_ready" });
+    expect(models.isLoading).toBe(false);
+  });
+
   it("are tried again after a failure", async () => {
     const { loads, models } = counted(2);
 

@@ -10,8 +10,6 @@ import { pair } from "./relay-rig.ts";
 export class ApiRig {
   readonly port = new FakePort();
   readonly counted: string[] = [];
-  /** Codes of the queries for a route. */
-  readonly asked: string[] = [];
   readonly server: ApiServer;
   url = "";
   why: string | null = null;
@@ -36,7 +34,6 @@ export class ApiRig {
         random: new SeededRandom("api"),
         log: silentLogger(),
         requests: { add: (_amount, labels) => this.counted.push(labels?.code ?? "") },
-        routeQueries: { add: (_amount, labels) => this.asked.push(labels?.code ?? "") },
         clientsCut: {
           add: () => {
             this.cut += 1;
