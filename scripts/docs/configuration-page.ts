@@ -1,5 +1,6 @@
 import { actorRoles } from "@baton/protocol";
 import type { OptionField } from "@baton/runtime";
+import { replayOptions } from "../../packages/cli/src/commands/replay.ts";
 import {
   actorOptions,
   explainOptions,
@@ -28,7 +29,8 @@ ${table(actorOptions.fields)}
 
 ${actors.join("\n")}
 ${section("baton status, baton tail", watchOptions.fields)}
-${section("baton route explain", explainOptions.fields)}`;
+${section("baton route explain", explainOptions.fields)}
+${section("baton replay", replayOptions.fields)}`;
 }
 
 function section(title: string, fields: readonly OptionField[]): string {

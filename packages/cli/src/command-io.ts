@@ -6,6 +6,8 @@ export interface CommandIo {
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly clock: Clock;
   readonly random: Random;
+  /** Whether people watch standard error. Absent: nobody does. */
+  readonly isTerminal?: boolean;
   out(text: string): void;
   err(text: string): void;
   /** Ends the process with this code once everything is written. */
@@ -22,6 +24,7 @@ export function processIo(): CommandIo {
     env: process.env,
     clock: new RealClock(),
     random: new SystemRandom(),
+    isTerminal: process.stderr.isTTY === true,
     out: (text) => void process.stdout.write(text),
     err: (text) => void process.stderr.write(text),
     exit: (code) => {

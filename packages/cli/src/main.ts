@@ -4,6 +4,7 @@ import { type CommandIo, processIo } from "./command-io.ts";
 import { addOptions, givenFlags } from "./command-options.ts";
 import { runActorCommand } from "./commands/actor.ts";
 import { installEngine } from "./commands/engine.ts";
+import { replayOptions, runReplay } from "./commands/replay.ts";
 import { explainRoute } from "./commands/route-explain.ts";
 import { showStatus } from "./commands/status.ts";
 import { showTail } from "./commands/tail.ts";
@@ -63,6 +64,13 @@ function createProgram(io: CommandIo): Command {
   );
   explain.action(async (prompt: string | undefined) =>
     io.exit(await explainRoute(prompt, givenFlags(explain), io)),
+  );
+  const replay = program
+    .command("replay")
+    .argument("<trace>", "a file of requests, gzipped or plain")
+    .description("Run a trace against simulated workers in virtual time, and report.");
+  addOptions(replay, replayOptions).action(async (trace: string) =>
+    io.exit(await runReplay(trace, givenFlags(replay), io)),
   );
   const engine = program.command("engine").description("Manage engines.");
   engine
