@@ -1,4 +1,5 @@
 import { ServingError } from "@baton/protocol";
+import { policyOptions } from "@baton/routing";
 import { defineOptions, logLevels } from "@baton/runtime";
 import { z } from "zod";
 
@@ -71,11 +72,8 @@ export const upOptions = defineOptions("", {
   natsCreds,
   processes: z.boolean().default(false).describe("Every actor a process of its own; needs NATS."),
   namespace,
-  routerMode: z
-    .string()
-    .default("least-loaded")
-    .describe("How workers are chosen: round-robin | random | least-loaded."),
-  policyFile: z.string().optional().describe("Routing policy; comes with KV-aware routing."),
+  routerMode: policyOptions.routerMode,
+  policyFile: policyOptions.policyFile,
   logLevel,
   seed: z.coerce
     .number()

@@ -18,6 +18,7 @@ class DecodeRouterActor implements ActorInstance {
     this.#router = new Router(ctx, settings, {
       message: RouteDecode,
       workerRole: "decode",
+      workerTypes: decodePolicy.workerTypes,
       policy: () => decodePolicy,
       onChange: () => this.#follow(),
     });

@@ -14,12 +14,25 @@ export const decodePolicy: DeskPolicy<RouteDecode> = {
 
   workerType: ({ pool }) => pool,
 
+  /** Without a prefill before it, the worker computes the prompt as an aggregated one does. */
+  stage: ({ handoff }) => (handoff === null ? "aggregated" : "decode"),
+
+  /** Decode workers behind prefill workers are chosen without a look at their caches: the KV comes with the request. */
+  usesKvEvents: (workerType, workers) =>
+    workers.some(
+      (worker) =>
+        worker.workerType === workerType &&
+        (workerType === "aggregated" || worker.registration.needs.length === 0),
+    ),
+
   rules({
     rules,
     overrides,
   }): Pick<SelectionRequest, "constraints" | "allowedWorkers" | "pin" | "overrides"> {
     const ofDecode = selectionRules(rules, "decode");
-    return overrides === null ? ofDecode : { ...ofDecode, overrides };
+    const own = rules?.overrides;
+    if (overrides === null) return own === undefined ? ofDecode : { ...ofDecode, overrides: own };
+    return { ...ofDecode, overrides: { ...own, ...overrides } };
   },
 
   isStaged: ({ handoff }) => handoff !== null,

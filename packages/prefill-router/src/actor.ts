@@ -2,7 +2,7 @@ import { type ActorState, RoutePrefill } from "@baton/protocol";
 import { Router, type RouterSettings, routerOptions } from "@baton/routing";
 import type { ActorContext, ActorDefinition, ActorInstance, HeartbeatFacts } from "@baton/runtime";
 import { Activations } from "./activations.ts";
-import { PrefillPolicy } from "./policy.ts";
+import { PrefillPolicy, prefillWorkers } from "./policy.ts";
 
 /** The PrefillRouter: whether a model's prefill route stands, and which worker computes a prompt. */
 export const prefillRouter: ActorDefinition<RouterSettings> = {
@@ -19,6 +19,7 @@ class PrefillRouterActor implements ActorInstance {
     this.#router = new Router(ctx, settings, {
       message: RoutePrefill,
       workerRole: "prefill",
+      workerTypes: prefillWorkers,
       policy: () => new PrefillPolicy(),
       onChange: () => this.#activations.follow(),
     });

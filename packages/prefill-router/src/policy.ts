@@ -2,7 +2,8 @@
 import type { WorkerView } from "@baton/cluster-view";
 import {
   checkDecodeReach,
-  createBookings,
+  createRoutingCore,
+  createSelector,
   type DecodeReach,
   mergeConstraints,
   type SelectionRequest,
@@ -14,32 +15,48 @@ import {
   type RoutePrefill,
   type RoutingConstraints,
   ServingError,
+  type WorkerId,
   type WorkerType,
 } from "@baton/protocol";
 import {
-  CandidateTable,
   type Chosen,
   commandFields,
   type DeskPolicy,
+  routableWorker,
   type WorkerCommand,
 } from "@baton/routing";
 import { TransferPlaces } from "./transfer-places.ts";
+
+/** The workers that compute prompts. */
+export const prefillWorkers: ReadonlySet<WorkerType> = new Set(["prefill"]);
 
 /** Prefill's side of routing: the pool of prefill workers, and what their topology asks of the decode worker. */
 export class PrefillPolicy implements DeskPolicy<RoutePrefill> {
   readonly role = "prefill-router";
   readonly leg = "prefill";
-  readonly workerTypes: ReadonlySet<WorkerType> = new Set(["prefill"]);
+  readonly workerTypes = prefillWorkers;
   /** Nothing is booked here: a busy decode worker is free again when the prefill is done. */
-  readonly #decode = new CandidateTable(createBookings({ limit: 0, graceMs: 0 }));
+  readonly #decode = createRoutingCore({
+    selector: createSelector("round-robin"),
+    bookings: { limit: 0, graceMs: 0 },
+  });
   #places = new TransferPlaces([]);
+
+  stage(): "prefill" {
+    return "prefill";
+  }
+
+  usesKvEvents(): boolean {
+    return true;
+  }
 
   workerType(): WorkerType {
     return "prefill";
   }
 
   follow(workers: readonly WorkerView[]): void {
-    this.#decode.rebuild(workers);
+    const live = workers.filter(({ state }) => state !== "lost");
+    this.#decode.setWorkers(live.map(routableWorker));
     this.#places = new TransferPlaces(
       workers.filter(({ workerType, state }) => workerType === "prefill" && state !== "lost"),
     );
@@ -65,10 +82,16 @@ export class PrefillPolicy implements DeskPolicy<RoutePrefill> {
   }
 
   /** The request's own constraints speak of where the answer is generated: the decode leg. */
-  rules({ rules }: RoutePrefill): Pick<SelectionRequest, "allowedWorkers" | "pin"> {
+  rules({ rules }: RoutePrefill): Pick<SelectionRequest, "allowedWorkers" | "pin" | "overrides"> {
     if (rules === null) return {};
     const { constraints: _ofDecode, ...ofPrefill } = selectionRules(rules, "prefill");
-    return ofPrefill;
+    const { overrides } = rules;
+    return overrides === undefined ? ofPrefill : { ...ofPrefill, overrides };
+  }
+
+  nextConstraints(workerId: WorkerId): RoutingConstraints | null {
+    const place = this.#places.of(workerId);
+    return place.kind === "known" ? place.constraints : null;
   }
 
   isStaged(): boolean {
@@ -83,7 +106,11 @@ export class PrefillPolicy implements DeskPolicy<RoutePrefill> {
     }
     const reach = this.#reach(request, place.constraints);
     if (reach.kind === "unreachable") {
-      const { text: problem, domains, missingTaints } = reach;
+      const { text: problem, domains, missingTaints, pinFault } = reach;
+      if (pinFault !== null) {
+        const code = pinFault === "unknown_worker" ? "unknown_worker" : "invalid_request";
+        throw new ServingError(code, { problem });
+      }
       throw new ServingError("no_worker_available", { problem, domains, missingTaints });
     }
     const payload = Prefill.encode({
@@ -106,7 +133,7 @@ export class PrefillPolicy implements DeskPolicy<RoutePrefill> {
         ...rules,
         constraints,
       },
-      this.#decode.of("decode"),
+      this.#decode.candidates("decode"),
     );
   }
 }

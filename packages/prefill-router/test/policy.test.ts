@@ -1,7 +1,7 @@
 import type { WorkerView } from "@baton/cluster-view";
-import { createBookings } from "@baton/kv-router";
+import { createRoutingCore, createSelector } from "@baton/kv-router";
 import { actorId, Prefill } from "@baton/protocol";
-import { CandidateTable } from "@baton/routing";
+import { routableWorker } from "@baton/routing";
 import { routePrefill } from "@baton/testing";
 import { describe, expect, it } from "vitest";
 import { PrefillPolicy } from "../src/policy.ts";
@@ -13,12 +13,15 @@ const decodeIn = (id: string, rack: string) => viewOf(id, { topology: { rack } }
 function policyOver(...workers: readonly WorkerView[]) {
   const policy = new PrefillPolicy();
   policy.follow(workers);
-  const table = new CandidateTable(createBookings({ limit: 0, graceMs: 0 }));
-  table.rebuild(workers);
+  const core = createRoutingCore({
+    selector: createSelector("random"),
+    bookings: { limit: 0, graceMs: 0 },
+  });
+  core.setWorkers(workers.map(routableWorker));
   return {
     policy,
     narrowed: (request = routePrefill("r1")) =>
-      policy.narrow(request, table.of("prefill")).map(({ workerId }) => workerId),
+      policy.narrow(request, core.candidates("prefill")).map(({ workerId }) => workerId),
     command: (id: string, request = routePrefill("r1")) => {
       const worker = workers.find((candidate) => candidate.id === id);
       if (worker === undefined) throw new Error(`no worker ${id}`);

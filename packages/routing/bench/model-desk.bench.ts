@@ -1,11 +1,10 @@
-import { createSelector } from "@baton/kv-router";
 import { actorId, Booking, type RouteDecode, requestId } from "@baton/protocol";
 import { type Bus, noMetrics } from "@baton/runtime";
 import { loadReport, memoryCluster, routeDecode } from "@baton/testing";
 import { bench, describe } from "vitest";
 import { ModelDesk } from "../src/model-desk.ts";
 import { routerMetrics } from "../src/router-metrics.ts";
-import { limits, model, plainPolicy } from "../test/support/desk-rig.ts";
+import { limits, loadedPolicy, model, noFeed, plainPolicy } from "../test/support/desk-rig.ts";
 import { FakeView, workerView } from "../test/support/fake-view.ts";
 
 const inRack = {
@@ -31,7 +30,8 @@ function deskOver(count: number): {
       ctx,
       view,
       policy: plainPolicy,
-      selector: createSelector("least-loaded"),
+      loaded: loadedPolicy(),
+      openFeed: noFeed,
       metrics: routerMetrics(noMetrics, "decode", held),
     },
   );
@@ -61,7 +61,7 @@ function deskOver(count: number): {
       if (next % 16 !== 0) return;
       const ended = Array.from({ length: 16 }, (_, back) => requestId(`r-${next - back}`));
       desk.cancel(ended);
-      desk.reported(loadReport("w-0", { sequence: next }));
+      desk.reported(workerView("w-0"), loadReport("w-0", { sequence: next }));
     },
   };
 }

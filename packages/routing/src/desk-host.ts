@@ -5,10 +5,12 @@ import {
   type LoadReport,
   type MessageType,
   type ModelName,
+  RouteExplained,
   routersQueue,
   type ServingError,
+  SessionBound,
 } from "@baton/protocol";
-import type { BusSubscription } from "@baton/runtime";
+import type { BusMessage, BusSubscription } from "@baton/runtime";
 import type { DeskLimits, DeskRequest } from "./desk-policy.ts";
 import { type DeskDeps, ModelDesk } from "./model-desk.ts";
 
@@ -40,6 +42,15 @@ export class DeskHost<Request extends DeskRequest> {
       }),
       this.#hear(ctx.subjects.routeCancel(policy.role, options.model), CancelRoute, (cancel) =>
         this.desk.cancel(cancel.requestIds),
+      ),
+      this.#hear(ctx.subjects.sessionBound(policy.role, options.model), SessionBound, (bound) => {
+        if (bound.routerId !== ctx.id) this.desk.hearSession(bound);
+      }),
+      this.#hear(
+        ctx.subjects.explainRoute(policy.role, options.model),
+        deps.message,
+        (request, message) => message.respond(RouteExplained.encode(this.desk.explain(request))),
+        routersQueue,
       ),
     ];
   }
@@ -81,13 +92,14 @@ export class DeskHost<Request extends DeskRequest> {
 
   /** Hears a worker's report, if the worker is of a type that the role chooses. */
   reported(worker: WorkerView, report: LoadReport): void {
-    if (this.#deps.policy.workerTypes.has(worker.workerType)) this.desk.reported(report);
+    if (this.#deps.policy.workerTypes.has(worker.workerType)) this.desk.reported(worker, report);
   }
 
   /** Ends all subscriptions. */
   close(): void {
     this.#requests?.unsubscribe();
     this.#requests = null;
+    this.desk.close();
     for (const subscription of this.#heard) subscription.unsubscribe();
   }
 
@@ -99,22 +111,22 @@ export class DeskHost<Request extends DeskRequest> {
   #hear<Message>(
     subject: string,
     message: MessageType<Message>,
-    take: (message: Message) => void,
+    take: (decoded: Message, message: BusMessage) => void,
     queue?: string,
   ): BusSubscription {
     const { ctx, metrics } = this.#deps;
     return ctx.bus.subscribe(
       subject,
-      ({ payload }) => {
+      (received) => {
         let decoded: Message;
         try {
-          decoded = message.decode(payload);
+          decoded = message.decode(received.payload);
         } catch (error) {
           metrics.malformed();
           ctx.log.error({ subject, err: error }, "malformed message");
           return;
         }
-        take(decoded);
+        take(decoded, received);
       },
       queue === undefined ? {} : { queue },
     );

@@ -4,7 +4,9 @@ import type {
   Leg,
   RequestHead,
   RouterRole,
+  RoutingConstraints,
   RoutingRules,
+  WorkerId,
   WorkerType,
   WorkerVerb,
 } from "@baton/protocol";
@@ -38,6 +40,12 @@ export interface DeskPolicy<Request extends DeskRequest> {
   readonly workerTypes: ReadonlySet<WorkerType>;
   /** The type of worker that the request is for. */
   workerType(request: Request): WorkerType;
+  /** What the choice is for. */
+  stage(request: Request): SelectionRequest["stage"];
+  /** Whether what workers of the type hold may matter to a request: if not, nobody follows their KV events. */
+  usesKvEvents(workerType: WorkerType, workers: readonly WorkerView[]): boolean;
+  /** What the topology of a chosen worker asks of the next leg; null for nothing. */
+  nextConstraints?(workerId: WorkerId): RoutingConstraints | null;
   /** Told of all workers of the model, and again after each change of life, drain or catalog. */
   follow?(workers: readonly WorkerView[]): void;
   /** Leaves out candidates for reasons that the rules do not know. Requests without rules all get the same. */

@@ -1,4 +1,3 @@
-export { CandidateTable } from "./candidate-table.ts";
 export { commandFields } from "./command-fields.ts";
 export { DeskHost, type DeskHostDeps } from "./desk-host.ts";
 export type {
@@ -15,7 +14,7 @@ export { policyFileSchema } from "./policy/policy-file-schema.ts";
 export { diskSources, type PolicyFiles } from "./policy/policy-files.ts";
 export { type PoolCard, type PoolPolicy, policyForPool } from "./policy/policy-for-pool.ts";
 export {
-  createStageSelector,
+  createStagePolicy,
   type ModuleImport,
   type PolicyModules,
 } from "./policy/policy-modules.ts";
@@ -34,6 +33,7 @@ export {
   type PolicyWatchOptions,
   watchPolicyFile,
 } from "./policy/watch-policy-file.ts";
+export { routableWorker } from "./routable-worker.ts";
 export { Router, type RouterRoleParts } from "./router.ts";
 export { type RouterMetrics, routerMetrics, type WorkerRoleLabel } from "./router-metrics.ts";
 export { type RouterSettings, routerOptions } from "./router-options.ts";

@@ -1,12 +1,6 @@
 // Hot path: `take` runs once per request and leg. Budget 20 µs with 16 workers, 100 µs with 1,000. Bench: bench/model-desk.bench.ts
 import type { ClusterView, WorkerView } from "@baton/cluster-view";
-import {
-  type Bookings,
-  createBookings,
-  type Enqueued,
-  type Selection,
-  type WorkerSelector,
-} from "@baton/kv-router";
+import type { Enqueued, Narrow, Selection } from "@baton/kv-router";
 import {
   type ActorId,
   Booking,
@@ -14,12 +8,17 @@ import {
   type ModelName,
   type RequestHead,
   type RequestId,
+  type RouteExplained,
   ServingError,
+  type SessionBound,
 } from "@baton/protocol";
 import { type ActorContext, RecentIds } from "@baton/runtime";
-import { CandidateTable } from "./candidate-table.ts";
 import { DeskNotices, headOf } from "./desk-notices.ts";
 import type { Chosen, DeskLimits, DeskPolicy, DeskRequest } from "./desk-policy.ts";
+import { type DeskOptions, DeskPools } from "./desk-pools.ts";
+import { explainRoute } from "./explain-route.ts";
+import type { LoadedPolicy } from "./policy/load-policy.ts";
+import type { FeedTarget, IndexFeed, Pool, PoolRequest } from "./pool.ts";
 import { refusalOf } from "./refusal.ts";
 import type { RouterMetrics } from "./router-metrics.ts";
 import { SentCommands } from "./sent-commands.ts";
@@ -30,8 +29,11 @@ export interface DeskDeps<Request extends DeskRequest> {
   readonly ctx: ActorContext;
   readonly view: ClusterView;
   readonly policy: DeskPolicy<Request>;
-  readonly selector: WorkerSelector;
+  /** How workers are chosen, until `setPolicy`. */
+  readonly loaded: LoadedPolicy;
   readonly metrics: RouterMetrics;
+  /** Begins to follow the model's KV feed into a pool's index. */
+  openFeed(model: ModelName, target: FeedTarget): IndexFeed;
 }
 
 /** Ids of requests that are over are remembered: a cancel, or a worker's word, may overtake what it ends. */
@@ -40,6 +42,7 @@ const recentlyOver = { limit: 65_536, keepMs: 5_000 };
 const bounceTimeMs = 5_000;
 /** Heartbeats after the bus is back in which a worker that cannot be reached may be on its way back too: one lease. */
 const returnIntervals = 4.4;
+const hashBytes = 8;
 /** Reading the clock twice and counting costs a tenth of a choice among few workers. */
 const choicesPerSample = 16;
 
@@ -48,27 +51,21 @@ export class ModelDesk<Request extends DeskRequest> {
   readonly model: ModelName;
   readonly #deps: DeskDeps<Request>;
   readonly #limits: DeskLimits;
-  readonly #bookings: Bookings;
-  readonly #candidates: CandidateTable;
+  readonly #pools: DeskPools<Request>;
   readonly #notices: DeskNotices;
   readonly #waiting: WaitingRoom<Request>;
   readonly #over = new RecentIds<RequestId>(recentlyOver);
   readonly #sent = new SentCommands(bounceTimeMs);
-  #areWorkersKnown = false;
   #choices = 0;
   /** Until then nobody is called lost for not being back on the bus. */
   #pardonUntilMs = 0;
 
-  constructor(
-    options: { readonly model: ModelName; readonly limits: DeskLimits },
-    deps: DeskDeps<Request>,
-  ) {
+  constructor(options: DeskOptions, deps: DeskDeps<Request>) {
     const { model, limits } = options;
     this.model = model;
     this.#limits = limits;
     this.#deps = deps;
-    this.#bookings = createBookings({ limit: limits.bookingLimit, graceMs: limits.bookingGraceMs });
-    this.#candidates = new CandidateTable(this.#bookings);
+    this.#pools = new DeskPools(options, deps, () => this.#waiting.reopen());
     this.#notices = new DeskNotices({ model, leg: deps.policy.leg }, deps.ctx);
     this.#waiting = new WaitingRoom(limits.queueLimit);
   }
@@ -80,7 +77,18 @@ export class ModelDesk<Request extends DeskRequest> {
 
   /** Requests booked on workers, by whichever router. */
   get booked(): number {
-    return this.#bookings.size;
+    return this.#pools.booked;
+  }
+
+  /** Chooses by another policy from the next choice on. */
+  setPolicy(loaded: LoadedPolicy): void {
+    this.#pools.setPolicy(loaded);
+    this.pump();
+  }
+
+  /** Lets go of what it follows. */
+  close(): void {
+    this.#pools.close();
   }
 
   /**
@@ -90,7 +98,7 @@ export class ModelDesk<Request extends DeskRequest> {
   take(request: Request): void {
     const { requestId } = request;
     const arrivedMs = this.#deps.ctx.clock.nowMs();
-    if (this.#over.has(requestId, arrivedMs) || this.#bookings.get(requestId) !== undefined) return;
+    if (this.#over.has(requestId, arrivedMs) || this.#pools.isBooked(requestId)) return;
     const { policy } = this.#deps;
     const waiting: Waiting<Request> = {
       request,
@@ -107,6 +115,19 @@ export class ModelDesk<Request extends DeskRequest> {
     }
   }
 
+  /** Where a request would go, and why. Books and sends nothing. */
+  explain(request: Request): RouteExplained {
+    const { ctx, policy } = this.#deps;
+    return explainRoute({
+      request,
+      policy,
+      routerId: ctx.id,
+      pool: this.#poolFor(request),
+      asked: this.#asked(request),
+      random: ctx.random.number(),
+    });
+  }
+
   /** Ends requests wherever they are here. */
   cancel(requestIds: readonly RequestId[]): void {
     const nowMs = this.#deps.ctx.clock.nowMs();
@@ -121,51 +142,44 @@ export class ModelDesk<Request extends DeskRequest> {
   /** Hears a booking of another router. */
   hear(booking: Booking): void {
     const nowMs = this.#deps.ctx.clock.nowMs();
-    if (this.#over.has(booking.bookingId, nowMs)) return;
-    // Nobody would end a booking on a worker that is gone. One on a worker not yet listed is learned from its reports.
-    const worker = this.#deps.view.worker(booking.workerId);
-    if (worker?.generation !== booking.generation || worker.state === "lost") return;
-    this.#book(booking, nowMs);
+    if (!this.#over.has(booking.bookingId, nowMs)) this.#pools.hear(booking);
+  }
+
+  /** Hears from another router where a session goes. */
+  hearSession(bound: SessionBound): void {
+    this.#pools.hearSession(bound);
   }
 
   /** Hears what a worker of the role says it runs. */
-  reported(report: LoadReport): void {
+  reported(worker: WorkerView, report: LoadReport): void {
     const nowMs = this.#deps.ctx.clock.nowMs();
-    const { workerId } = report;
-    const bookedBefore = this.#bookings.size;
-    for (const bookingId of report.endedBookings) {
-      const holder = this.#bookings.get(bookingId)?.workerId ?? workerId;
-      if (holder !== workerId) continue;
-      this.#over.add(bookingId, nowMs);
-      this.#end(bookingId);
+    const { ended, hasRoom } = this.#pools.reported(worker, report);
+    for (const requestId of ended) {
+      this.#over.add(requestId, nowMs);
+      this.#sent.take(requestId);
     }
-    const hasEnded = this.#bookings.size < bookedBefore;
-    const { liveBookings } = report;
-    const mends = liveBookings !== null && this.#reconcile(report, liveBookings, nowMs);
-    this.#candidates.report(report);
-    if (hasEnded || mends) this.pump();
+    if (hasRoom) this.pump();
   }
 
   /** Workers have come, gone, or changed their state. */
   workersChanged(): void {
-    this.#areWorkersKnown = false;
+    this.#pools.workersChanged();
     this.pump();
   }
 
   /** Forgets what a lost worker ran: its Frontends notice by themselves. */
   workerLost(worker: WorkerView): void {
-    this.#bookings.dropWorker(worker.id, worker.generation);
-    this.#candidates.forgetRefusal(worker.id);
+    this.#pools.dropWorker(worker);
     this.workersChanged();
   }
 
   /** Forgets a lost Frontend's requests, waiting and booked. */
   frontendLost(frontendId: ActorId, generation: number): void {
-    for (const { workerId } of this.#bookings.dropFrontend(frontendId, generation)) {
-      this.#candidates.recount(workerId);
-    }
+    this.#pools.dropFrontend(frontendId, generation);
     this.#sent.dropFrontend(frontendId, generation);
-    this.#waiting.dropFrontend(frontendId, generation);
+    for (const request of this.#waiting.dropFrontend(frontendId, generation)) {
+      this.#pools.leave(request.requestId);
+    }
     this.pump();
   }
 
@@ -180,7 +194,7 @@ export class ModelDesk<Request extends DeskRequest> {
     this.#end(requestId);
     const mayReturn = nowMs < this.#pardonUntilMs;
     const refusalMs = mayReturn ? ctx.heartbeatMs : this.#limits.refusalMs;
-    this.#candidates.refuse(workerId, nowMs + refusalMs);
+    this.#pools.refuse(workerId, nowMs + refusalMs);
     metrics.undeliverable();
     const error = mayReturn
       ? new ServingError("bus_unavailable", { problem: `${workerId} is not back on the bus yet` })
@@ -200,7 +214,7 @@ export class ModelDesk<Request extends DeskRequest> {
     const nowMs = this.#deps.ctx.clock.nowMs();
     this.#sent.forgetOld(nowMs);
     this.#over.forgetOld(nowMs);
-    this.#candidates.forgetOldRefusals(nowMs);
+    this.#pools.sweep();
     if (!this.#isConnected) return;
     for (const request of this.#waiting.expire(nowMs)) {
       this.#refuse(request, new ServingError("deadline_exceeded"));
@@ -236,10 +250,11 @@ export class ModelDesk<Request extends DeskRequest> {
     const { request } = waiting;
     try {
       const selection = this.#select(waiting);
-      const refusal = selection.kind === "selected" ? null : refusalOf(selection);
-      if (selection.kind === "selected") this.#dispatch(waiting, selection);
-      else if (refusal === null) return "waits";
-      else this.#refuse(request, refusal);
+      if (selection === null) return "waits";
+      const refusal = refusalFrom(selection, waiting.isStaged);
+      if (refusal !== null) this.#refuse(request, refusal);
+      else if (isChosen(selection)) this.#dispatch(waiting, selection);
+      else return "waits";
     } catch (error) {
       // Whatever went wrong, the request must end: nothing has been sent to a worker.
       this.#end(request.requestId);
@@ -248,36 +263,45 @@ export class ModelDesk<Request extends DeskRequest> {
     return "left";
   }
 
-  #select({ request }: Waiting<Request>): Selection {
-    const { ctx, policy, selector, metrics } = this.#deps;
-    this.#knowWorkers();
+  /** Chooses; null if another request of the session is choosing. */
+  #select({ request }: Waiting<Request>): Selection | ServingError | null {
+    const { ctx, policy, metrics } = this.#deps;
     this.#choices += 1;
-    const nowMs = ctx.clock.nowMs();
-    const all = this.#candidates.of(policy.workerType(request));
-    const selection = selector.select(
-      {
-        nowMs,
-        promptTokens: request.promptTokens,
-        blockSize: 1,
-        promptBlocks: request.sequenceHashes.byteLength / 8,
-        stage: "decode",
-        ...policy.rules(request),
-      },
-      policy.narrow?.(request, all) ?? all,
-      ctx.random.number(),
+    const pool = this.#poolFor(request);
+    const asked = this.#asked(request);
+    const outcome = pool.sessions.ask(
+      request.requestId,
+      request.rules?.session,
+      asked,
+      pool.core.candidates(pool.workerType),
     );
+    if (outcome.kind === "wait") return null;
+    if (outcome.kind === "refused") return outcome.error;
+    const narrow: Narrow | undefined =
+      policy.narrow === undefined ? undefined : (all) => policy.narrow?.(request, all) ?? all;
+    const selection = pool.choose({ ...asked, ...outcome.rule }, ctx.random.number(), narrow);
     if (this.#choices % choicesPerSample === 0) {
-      metrics.selected((ctx.clock.nowMs() - nowMs) / 1_000);
+      metrics.selected((ctx.clock.nowMs() - asked.nowMs) / 1_000);
     }
     return selection;
   }
 
-  #knowWorkers(): void {
-    if (this.#areWorkersKnown) return;
-    const workers = this.#deps.view.model(this.model)?.workers ?? [];
-    this.#candidates.rebuild(workers);
-    this.#deps.policy.follow?.(workers);
-    this.#areWorkersKnown = true;
+  #asked(request: Request): PoolRequest {
+    const { ctx, policy } = this.#deps;
+    const expectedOutputTokens = request.rules?.expectedOutputTokens;
+    return {
+      nowMs: ctx.clock.nowMs(),
+      promptTokens: request.promptTokens,
+      promptBlocks: request.sequenceHashes.byteLength / hashBytes,
+      sequenceHashes: request.sequenceHashes,
+      stage: policy.stage(request),
+      ...policy.rules(request),
+      ...(expectedOutputTokens === undefined ? {} : { expectedOutputTokens }),
+    };
+  }
+
+  #poolFor(request: Request): Pool {
+    return this.#pools.of(this.#deps.policy.workerType(request));
   }
 
   /** Throws before anything is sent, or not at all. */
@@ -285,15 +309,17 @@ export class ModelDesk<Request extends DeskRequest> {
     const { ctx, policy, metrics } = this.#deps;
     const { bus, subjects, clock } = ctx;
     const { requestId } = request;
-    const worker = this.#candidates.worker(chosen.workerId);
+    const pool = this.#poolFor(request);
+    const worker = pool.worker(chosen.workerId);
     if (worker === undefined) throw new ServingError("worker_lost", { workerId: chosen.workerId });
     const { verb, payload } = policy.command(request, chosen, worker);
     if (payload.byteLength > bus.maxMessageBytes) {
       throw new ServingError("payload_too_large", { bytes: payload.byteLength });
     }
-    const booking = bookingOf(request, ctx.id, chosen);
+    const share = pool.share(this.#asked(request), chosen.cachedTokens);
+    const booking: Booking = { ...bookingOf(request, ctx.id, chosen), ...share };
     const nowMs = clock.nowMs();
-    if (this.#book(booking, nowMs) === "full") {
+    if (pool.core.book({ ...booking, atMs: nowMs }) === "full") {
       throw new ServingError("overloaded", { problem: "the router's table of bookings is full" });
     }
     bus.publish(subjects.booked(policy.role, this.model), Booking.encode(booking));
@@ -302,44 +328,43 @@ export class ModelDesk<Request extends DeskRequest> {
     });
     this.#sent.add({ head: headOf(request), workerId: chosen.workerId, atMs: nowMs });
     metrics.dispatched();
+    if (!policy.isStaged(request)) {
+      metrics.cachedTokens(this.model, pool.workerType, {
+        best: chosen.bestOverlapBlocks * pool.blockSize,
+        selected: chosen.overlapBlocks * pool.blockSize,
+      });
+    }
     this.#notices.dispatched(request, chosen, nowMs - arrivedMs);
-  }
-
-  #book(booking: Booking, atMs: number): ReturnType<Bookings["book"]> {
-    const { bookingId, frontendId, frontendGeneration, blocks, promptTokens } = booking;
-    const { workerId, generation, dpRank } = booking;
-    const rank = { workerId, generation, dpRank };
-    const who = { bookingId, frontendId, frontendGeneration };
-    const entry = { ...who, ...rank, blocks, promptTokens, atMs };
-    const outcome = this.#bookings.book(entry);
-    this.#candidates.recount(workerId);
-    return outcome;
-  }
-
-  /** Takes over all that a worker says it runs. True if that ended a booking. */
-  #reconcile(report: LoadReport, liveBookings: readonly RequestId[], nowMs: number): boolean {
-    const { workerId, generation } = report;
-    const dpRank = this.#deps.view.worker(workerId)?.registration.capacity.dpStartRank ?? 0;
-    const unknown = { dpRank: null, promptBlocks: null, prefillTokens: null, outputTokens: null };
-    const live = liveBookings.map((bookingId) => ({ bookingId, ...unknown }));
-    const { ended } = this.#bookings.reconcile({ workerId, generation, live, dpRank }, nowMs);
-    this.#candidates.recount(workerId);
-    return ended.length > 0;
+    this.#pools.commit(pool, requestId, chosen);
   }
 
   #end(requestId: RequestId): void {
     this.#sent.take(requestId);
-    const entry = this.#bookings.release(requestId);
-    if (entry !== undefined) this.#candidates.recount(entry.workerId);
+    this.#pools.end(requestId);
   }
 
   #refuse(head: RequestHead, error: ServingError): void {
+    this.#pools.leave(head.requestId);
     this.#deps.metrics.refused(error.code);
     this.#notices.failed(head, error);
   }
 }
 
-function bookingOf(request: DeskRequest, routerId: ActorId, chosen: Chosen): Booking {
+function isChosen(selection: Selection | ServingError): selection is Chosen {
+  return !(selection instanceof ServingError) && selection.kind === "selected";
+}
+
+/** The error that ends the request; null if it goes on, or may wait. */
+function refusalFrom(selection: Selection | ServingError, isStaged: boolean): ServingError | null {
+  if (selection instanceof ServingError) return selection;
+  return selection.kind === "selected" ? null : refusalOf(selection, isStaged);
+}
+
+function bookingOf(
+  request: DeskRequest,
+  routerId: ActorId,
+  chosen: Chosen,
+): Omit<Booking, "prefillTokens" | "sequenceHashes"> {
   return {
     bookingId: request.requestId,
     routerId,
@@ -347,11 +372,9 @@ function bookingOf(request: DeskRequest, routerId: ActorId, chosen: Chosen): Boo
     workerId: chosen.workerId,
     generation: chosen.generation,
     dpRank: chosen.dpRank,
-    blocks: request.blockHashes.byteLength / 8,
+    blocks: request.blockHashes.byteLength / hashBytes,
     promptTokens: request.promptTokens,
     overlapBlocks: chosen.overlapBlocks,
-    prefillTokens: 0,
-    sequenceHashes: new Uint8Array(),
     expectedOutputTokens: request.rules?.expectedOutputTokens ?? null,
     frontendGeneration: request.frontendGeneration,
   };

@@ -1,9 +1,13 @@
 import type { Selection } from "@baton/kv-router";
 import { ServingError } from "@baton/protocol";
 
-/** The error of a choice that found nobody; null when waiting may help. */
+/**
+ * The error of a choice that found nobody; null when it may wait for room. Who is over a busy threshold is to be spared
+ * more work, not to have it queued: only a request whose KV is staged waits for that.
+ */
 export function refusalOf(
   selection: Exclude<Selection, { kind: "selected" }>,
+  isStaged: boolean,
 ): ServingError | null {
   if (selection.kind === "invalid_pin") {
     const code = selection.fault === "unknown_worker" ? "unknown_worker" : "invalid_request";
@@ -23,7 +27,10 @@ export function refusalOf(
         ? new ServingError("not_ready", { problem })
         : new ServingError("no_worker_available", { problem, missingTaints });
     }
-    case "all_busy":
-      return null;
+    case "all_busy": {
+      const hasOthers = counts.at_limit !== undefined || counts.refusing !== undefined;
+      const areOverloaded = counts.overloaded !== undefined && !hasOthers;
+      return areOverloaded && !isStaged ? new ServingError("overloaded", { problem }) : null;
+    }
   }
 }

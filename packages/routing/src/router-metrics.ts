@@ -1,4 +1,4 @@
-import type { ErrorCode } from "@baton/protocol";
+import type { ErrorCode, ModelName, WorkerType } from "@baton/protocol";
 import type { Counter, Histogram, Metrics } from "@baton/runtime";
 
 /** The label `role` of a router's figures: the type of the workers that it chooses. */
@@ -10,8 +10,16 @@ export interface RouterMetrics {
   refused(code: ErrorCode): void;
   undeliverable(): void;
   malformed(): void;
+  /** A policy file that has changed was taken over, or refused. */
+  policyReloads(outcome: "taken" | "refused"): void;
   /** One choice of a worker, in seconds. */
   selected(seconds: number): void;
+  /** One choice's cached prompt tokens: the most that any eligible worker holds, and what the chosen one holds. */
+  cachedTokens(
+    model: ModelName,
+    workerType: WorkerType,
+    tokens: { readonly best: number; readonly selected: number },
+  ): void;
 }
 
 const microsecond = 1e-6;
@@ -43,7 +51,18 @@ export function routerMetrics(
     selectionBuckets,
     ["role"],
   );
+  const cached = metrics.counter(
+    "baton_kv_cached_tokens_total",
+    "Prompt tokens held by a cache, as seen by the best, by the chosen, and really reused by the worker.",
+    ["kind", "model", "role"],
+  );
+  const reloads = counter("policy_reloads_total", "Changes of the policy file.", ["outcome"]);
   return {
+    policyReloads: (outcome) => reloads.add(1, { role, outcome }),
+    cachedTokens: (model, workerType, { best, selected }) => {
+      cached.add(best, { kind: "best", model, role: workerType });
+      cached.add(selected, { kind: "selected", model, role: workerType });
+    },
     dispatched: () => dispatched.add(1, labels),
     refused: (code) => refused.add(1, { role, code }),
     undeliverable: () => undeliverable.add(1, labels),

@@ -1,29 +1,16 @@
-import { type BuiltRouterMode, builtRouterModes, parseRouterMode } from "@baton/kv-router";
 import type { RouterRole } from "@baton/protocol";
 import { defineOptions, type OptionSet } from "@baton/runtime";
 import { z } from "zod";
 import type { DeskLimits } from "./desk-policy.ts";
+import { type PolicyFlags, policyOptions } from "./policy/policy-options.ts";
 
 /** Options that both roles share. */
-export interface RouterSettings extends DeskLimits {
-  readonly routerMode: BuiltRouterMode;
-}
-
-const routerMode = z
-  .string()
-  .default("least-loaded")
-  .describe(`How a worker is chosen among those that may: ${builtRouterModes.join(", ")}.`)
-  .transform((name, context): BuiltRouterMode => {
-    const parsed = parseRouterMode(name);
-    if (parsed.kind === "built") return parsed.mode;
-    context.addIssue({ code: "custom", message: parsed.text });
-    return z.NEVER;
-  });
+export type RouterSettings = DeskLimits & PolicyFlags;
 
 /** The options of a router, of either role. */
 export function routerOptions(role: RouterRole): OptionSet<RouterSettings> {
   return defineOptions(role, {
-    routerMode,
+    ...policyOptions,
     queueLimit: z
       .number()
       .int()
@@ -51,6 +38,8 @@ export function routerOptions(role: RouterRole): OptionSet<RouterSettings> {
       .min(0)
       .max(60_000)
       .default(1_000)
-      .describe("Milliseconds that a worker is left out after a dispatch found nobody there."),
+      .describe(
+        "Milliseconds that a worker is left out after it refused a request, or a dispatch found nobody there.",
+      ),
   });
 }

@@ -1,5 +1,9 @@
-import { type ClusterView, createClusterView } from "@baton/cluster-view";
-import { createSelector } from "@baton/kv-router";
+import {
+  type ClusterView,
+  createClusterView,
+  createKvFeedFollower,
+  KvFeedFigures,
+} from "@baton/cluster-view";
 import {
   type ActorId,
   type ActorState,
@@ -9,10 +13,15 @@ import {
   modelName,
   type RequestId,
   ServingError,
+  type WorkerType,
 } from "@baton/protocol";
 import { type ActorContext, PeerWatch, type Timer } from "@baton/runtime";
 import { DeskHost } from "./desk-host.ts";
 import type { DeskPolicy, DeskRequest } from "./desk-policy.ts";
+import { type LoadedPolicy, loadPolicy, type PolicySources } from "./policy/load-policy.ts";
+import { diskSources } from "./policy/policy-files.ts";
+import { type PolicyWatch, watchPolicyFile } from "./policy/watch-policy-file.ts";
+import type { FeedTarget, IndexFeed } from "./pool.ts";
 import { type RouterMetrics, routerMetrics, type WorkerRoleLabel } from "./router-metrics.ts";
 import type { RouterSettings } from "./router-options.ts";
 
@@ -21,8 +30,12 @@ export interface RouterRoleParts<Request extends DeskRequest> {
   readonly message: MessageType<Request>;
   /** The label `role` of the figures. */
   readonly workerRole: WorkerRoleLabel;
+  /** The types of workers that the role chooses. */
+  readonly workerTypes: ReadonlySet<WorkerType>;
   /** Makes the policy of one model's desk. */
   policy(): DeskPolicy<Request>;
+  /** Where policy files are read and modules come from. Default: the machine's own. */
+  readonly sources?: PolicySources;
   /** Decides, after each change of the cluster, which models are served: by `open`, `shut` and `retire`. */
   onChange(): void;
 }
@@ -30,8 +43,12 @@ export interface RouterRoleParts<Request extends DeskRequest> {
 /** A model that has a desk. */
 interface OpenModel<Request extends DeskRequest> {
   readonly host: DeskHost<Request>;
-  /** The role wants it served; it is, while the actor takes work. */
+  /** It is to be served, and is while the actor takes work. */
   isOpen: boolean;
+  /** The role wants it served. */
+  isWanted: boolean;
+  /** It has been served. */
+  wasOpen: boolean;
   /** The catalog names it no more: it goes when nothing is held. */
   isRetired: boolean;
 }
@@ -47,8 +64,13 @@ export class Router<Request extends DeskRequest> {
   readonly #parts: RouterRoleParts<Request>;
   readonly #models = new Map<ModelName, OpenModel<Request>>();
   readonly #metrics: RouterMetrics;
+  readonly #sources: PolicySources;
+  readonly #figures: KvFeedFigures;
   readonly #detach: (() => void)[] = [];
   #state: ActorState = "starting";
+  /** Null before `start`. */
+  #policy: LoadedPolicy | null = null;
+  #policyWatch: PolicyWatch | null = null;
   #frontends: PeerWatch | null = null;
   #sweep: Timer | null = null;
 
@@ -61,6 +83,8 @@ export class Router<Request extends DeskRequest> {
     this.#ctx = ctx;
     this.#settings = settings;
     this.#parts = parts;
+    this.#sources = parts.sources ?? diskSources;
+    this.#figures = new KvFeedFigures(ctx.metrics);
     this.view = view;
     this.#metrics = routerMetrics(ctx.metrics, parts.workerRole, {
       bookings: () => this.#sum((host) => host.desk.booked),
@@ -78,17 +102,19 @@ export class Router<Request extends DeskRequest> {
     this.#modelOf(model);
   }
 
-  /** Serves a model while the actor takes work. */
+  /** Serves a model while the actor takes work; at first not before it has as many workers as the policy wants. */
   open(model: ModelName): void {
     const entry = this.#modelOf(model);
-    entry.isOpen = true;
-    if (this.#takesWork) entry.host.serve();
+    entry.isWanted = true;
+    this.#openIfDue(model, entry);
   }
 
   /** Serves a model no more. What waits is refused with `error`. */
   shut(model: ModelName, error: ServingError): void {
     const entry = this.#models.get(model);
-    if (entry === undefined || !entry.isOpen) return;
+    if (entry === undefined) return;
+    entry.isWanted = false;
+    if (!entry.isOpen) return;
     entry.isOpen = false;
     entry.host.hold(error);
   }
@@ -102,9 +128,10 @@ export class Router<Request extends DeskRequest> {
     this.#dropRetired();
   }
 
-  /** Begins to follow workers and Frontends. */
+  /** Reads the policy, and begins to follow workers and Frontends. Rejects with `config_invalid`. */
   async start(): Promise<void> {
     const { bus, clock } = this.#ctx;
+    await this.#readPolicy();
     const subscriptions = [
       bus.onUndeliverable((key) => {
         for (const { host } of this.#models.values()) host.desk.undeliverable(key as RequestId);
@@ -161,6 +188,7 @@ export class Router<Request extends DeskRequest> {
   stop(): void {
     this.#state = "stopped";
     this.#sweep?.cancel();
+    this.#policyWatch?.stop();
     this.#frontends?.stop();
     for (const detach of this.#detach.splice(0)) detach();
     for (const { host } of this.#models.values()) host.close();
@@ -178,21 +206,73 @@ export class Router<Request extends DeskRequest> {
       known.isRetired = false;
       return known;
     }
-    const { routerMode, ...limits } = this.#settings;
     const host = new DeskHost<Request>(
-      { model, limits },
+      { model, limits: this.#settings },
       {
         ctx: this.#ctx,
         view: this.view,
         policy: this.#parts.policy(),
-        selector: createSelector(routerMode),
+        loaded: this.#loaded,
         metrics: this.#metrics,
+        openFeed: (of, target) => this.#openFeed(of, target),
         message: this.#parts.message,
       },
     );
-    const entry = { host, isOpen: false, isRetired: false };
+    const entry = { host, isOpen: false, isWanted: false, wasOpen: false, isRetired: false };
     this.#models.set(model, entry);
     return entry;
+  }
+
+  #openIfDue(model: ModelName, entry: OpenModel<Request>): void {
+    const isDue = entry.wasOpen || this.#workersOf(model) >= this.#loaded.policy.minInitialWorkers;
+    if (!entry.isWanted || entry.isOpen || !isDue) return;
+    entry.wasOpen = true;
+    entry.isOpen = true;
+    if (this.#takesWork) entry.host.serve();
+  }
+
+  #openFeed(model: ModelName, target: FeedTarget): IndexFeed {
+    const feed = createKvFeedFollower(this.#ctx, { ...target, model, figures: this.#figures });
+    feed.start();
+    return feed;
+  }
+
+  get #loaded(): LoadedPolicy {
+    if (this.#policy !== null) return this.#policy;
+    throw new ServingError("internal", { problem: "a model before the policy is read" });
+  }
+
+  async #readPolicy(): Promise<void> {
+    const { clock, log } = this.#ctx;
+    const { policyFile } = this.#settings;
+    const current = await loadPolicy(this.#settings, this.#sources);
+    this.#policy = current;
+    if (policyFile === undefined || this.#state === "stopped") return;
+    this.#policyWatch = watchPolicyFile({
+      ...this.#sources,
+      clock,
+      flags: { ...this.#settings, policyFile },
+      current,
+      onPolicy: (loaded) => {
+        this.#policy = loaded;
+        for (const { host } of this.#models.values()) host.desk.setPolicy(loaded);
+        this.#metrics.policyReloads("taken");
+        log.info({ policyFile }, "policy file taken over");
+      },
+      onError: (error) => {
+        this.#metrics.policyReloads("refused");
+        log.error({ policyFile, err: error }, "policy file refused");
+      },
+    });
+  }
+
+  /** Workers of the model that the role chooses among and that take work. */
+  #workersOf(model: ModelName): number {
+    const { workerTypes } = this.#parts;
+    const workers = this.view.model(model)?.workers ?? [];
+    return workers.filter(
+      ({ state, workerType }) => state === "live" && workerTypes.has(workerType),
+    ).length;
   }
 
   #reported(report: LoadReport): void {
@@ -203,6 +283,7 @@ export class Router<Request extends DeskRequest> {
 
   #changed(): void {
     this.#parts.onChange();
+    for (const [model, entry] of this.#models) this.#openIfDue(model, entry);
     this.#ctx.setSynced(this.view.synced, "no complete catalog yet");
     for (const { host } of this.#models.values()) host.desk.workersChanged();
   }

@@ -78,15 +78,23 @@ export class WaitingRoom<Request extends DeskRequest> {
     this.#others.cancel(requestId);
   }
 
-  /** Drops what a Frontend asked for, up to that generation of it. */
-  dropFrontend(frontendId: ActorId, generation: number): void {
+  /** What found no room may be tried again, for another reason than room. */
+  reopen(): void {
+    this.#stuck.clear();
+  }
+
+  /** Takes out what a Frontend asked for, up to that generation of it. */
+  dropFrontend(frontendId: ActorId, generation: number): readonly Request[] {
+    const dropped: Request[] = [];
     for (const queue of [this.#staged, this.#others]) {
       for (const { requestId, payload } of [...queue.entries()]) {
         const { request } = payload;
         if (request.frontendId !== frontendId || request.frontendGeneration > generation) continue;
         queue.cancel(requestId);
+        dropped.push(request);
       }
     }
+    return dropped;
   }
 
   /** Takes out whose time is over. */

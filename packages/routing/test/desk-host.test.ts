@@ -1,10 +1,17 @@
-import { createSelector } from "@baton/kv-router";
 import { CancelRoute, RouteDecode, requestId, ServingError } from "@baton/protocol";
 import { loadReport, memoryCluster, routeDecode } from "@baton/testing";
 import { expect, it } from "vitest";
 import { DeskHost } from "../src/desk-host.ts";
 import { routerMetrics } from "../src/router-metrics.ts";
-import { limits, linesOf, listenAs, model, plainPolicy } from "./support/desk-rig.ts";
+import {
+  limits,
+  linesOf,
+  listenAs,
+  loadedPolicy,
+  model,
+  noFeed,
+  plainPolicy,
+} from "./support/desk-rig.ts";
 import { FakeView, workerView } from "./support/fake-view.ts";
 
 function rig() {
@@ -19,7 +26,8 @@ function rig() {
       ctx,
       view: new FakeView([worker]),
       policy: plainPolicy,
-      selector: createSelector("least-loaded"),
+      loaded: loadedPolicy(),
+      openFeed: noFeed,
       message: RouteDecode,
       metrics: routerMetrics(ctx.metrics, "decode", { bookings: () => 0, queued: () => 0 }),
     },

@@ -148,7 +148,7 @@ describe("a desk whose workers are at their limits", () => {
     expect((await heard()).slice(3)).toEqual(["queued r2", "queued r3"]);
 
     await cluster.clock.advanceBy(40);
-    desk.reported(loadReport("w-1", { endedBookings: ids("r1") }));
+    desk.reported(workerView("w-1"), loadReport("w-1", { endedBookings: ids("r1") }));
 
     expect(await heard()).toEqual([
       "booked r2 w-1",
@@ -187,7 +187,7 @@ describe("a desk whose workers are at their limits", () => {
     desk.take(stagedRequest("s1"));
     await heard();
 
-    desk.reported(loadReport("w-1", { endedBookings: ids("r1") }));
+    desk.reported(workerView("w-1"), loadReport("w-1", { endedBookings: ids("r1") }));
 
     expect(await heard()).toEqual(["booked s1 w-1", "decode w-1 s1", "dispatched s1 w-1 after 0"]);
   });
@@ -225,10 +225,10 @@ describe("a desk whose workers are at their limits", () => {
       "queued r4",
     ]);
 
-    desk.reported(loadReport("w-2", { endedBookings: ids("r3") }));
+    desk.reported(workerView("w-2"), loadReport("w-2", { endedBookings: ids("r3") }));
     expect(await heard()).toContain("generate w-2 r4");
 
-    desk.reported(loadReport("w-1", { endedBookings: ids("r1") }));
+    desk.reported(workerView("w-1"), loadReport("w-1", { endedBookings: ids("r1") }));
     expect(await heard()).toContain("generate w-1 r2");
   });
 
@@ -275,7 +275,7 @@ describe("a desk and the ends of requests", () => {
   it("ignores a booking of a request that has ended or was cancelled before", () => {
     const { desk } = deskRig([workerView("w-1")]);
 
-    desk.reported(loadReport("w-1", { endedBookings: ids("r9") }));
+    desk.reported(workerView("w-1"), loadReport("w-1", { endedBookings: ids("r9") }));
     desk.hear(bookingOn("w-1"));
     desk.cancel(ids("r8"));
     desk.hear(bookingOn("w-1", { bookingId: routeDecode("r8").requestId }));
@@ -287,10 +287,10 @@ describe("a desk and the ends of requests", () => {
     const { desk } = deskRig([workerView("w-1"), workerView("w-2")]);
     desk.hear(bookingOn("w-1"));
 
-    desk.reported(loadReport("w-2", { endedBookings: ids("r9") }));
+    desk.reported(workerView("w-2"), loadReport("w-2", { endedBookings: ids("r9") }));
     expect(desk.booked).toBe(1);
 
-    desk.reported(loadReport("w-1", { endedBookings: ids("r9") }));
+    desk.reported(workerView("w-1"), loadReport("w-1", { endedBookings: ids("r9") }));
     expect(desk.booked).toBe(0);
   });
 
@@ -309,11 +309,11 @@ describe("a desk and the ends of requests", () => {
     const { cluster, desk } = deskRig([workerView("w-1")]);
     desk.take(routeDecode("r1"));
 
-    desk.reported(loadReport("w-1", { liveBookings: ids("r5", "r6") }));
+    desk.reported(workerView("w-1"), loadReport("w-1", { liveBookings: ids("r5", "r6") }));
     expect(desk.booked).toBe(3);
 
     await cluster.clock.advanceBy(2_000);
-    desk.reported(loadReport("w-1", { liveBookings: ids("r6") }));
+    desk.reported(workerView("w-1"), loadReport("w-1", { liveBookings: ids("r6") }));
     expect(desk.booked).toBe(1);
   });
 });
@@ -389,7 +389,7 @@ describe("a desk and the loss of workers", () => {
     expect(await heard()).toEqual([]);
     expect(desk.booked).toBe(1);
 
-    desk.reported(loadReport("w-2", { endedBookings: ids("r1", "r2") }));
+    desk.reported(workerView("w-2"), loadReport("w-2", { endedBookings: ids("r1", "r2") }));
     expect(await heard()).toContain("generate w-2 r3");
   });
 

@@ -11,7 +11,16 @@ function none(
 
 describe("refusalOf", () => {
   it("is none while waiting may help", () => {
-    expect(refusalOf(none("all_busy", { at_limit: 3 }))).toBeNull();
+    expect(refusalOf(none("all_busy", { at_limit: 3 }), false)).toBeNull();
+  });
+
+  it("spares workers that are all over a threshold, unless the KV is staged already", () => {
+    const overloaded = none("all_busy", { overloaded: 2 });
+
+    expect(refusalOf(overloaded, false)).toMatchObject({ code: "overloaded" });
+    expect(refusalOf(overloaded, true)).toBeNull();
+    expect(refusalOf(none("all_busy", { overloaded: 1, at_limit: 1 }), false)).toBeNull();
+    expect(refusalOf(none("all_busy", { overloaded: 1, refusing: 1 }), false)).toBeNull();
   });
 
   it.each([
@@ -23,26 +32,26 @@ describe("refusalOf", () => {
     },
     { selection: none("all_excluded", { missing_taint: 1 }), code: "no_worker_available" },
   ])("is $code for $selection.reason of $selection.detail.counts", ({ selection, code }) => {
-    expect(refusalOf(selection)).toMatchObject({ code, details: { problem: "why" } });
+    expect(refusalOf(selection, false)).toMatchObject({ code, details: { problem: "why" } });
   });
 
   it("is our own fault when the policy failed", () => {
-    expect(refusalOf({ kind: "policy_failed", text: "why" })).toMatchObject({
+    expect(refusalOf({ kind: "policy_failed", text: "why" }, false)).toMatchObject({
       code: "internal",
       details: { problem: "why" },
     });
   });
 
   it("names the taints that are missing", () => {
-    expect(refusalOf(none("all_excluded", { missing_taint: 1 }))?.details.missingTaints).toEqual([
-      "t",
-    ]);
+    expect(
+      refusalOf(none("all_excluded", { missing_taint: 1 }), false)?.details.missingTaints,
+    ).toEqual(["t"]);
   });
 
   it.each([
     { fault: "unknown_worker", code: "unknown_worker" },
     { fault: "rank_out_of_range", code: "invalid_request" },
   ] as const)("is the client's fault for the pin fault $fault", ({ fault, code }) => {
-    expect(refusalOf({ kind: "invalid_pin", fault, text: "why" })).toMatchObject({ code });
+    expect(refusalOf({ kind: "invalid_pin", fault, text: "why" }, false)).toMatchObject({ code });
   });
 });

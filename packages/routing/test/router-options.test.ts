@@ -5,9 +5,8 @@ import { routerOptions } from "../src/router-options.ts";
 const read = (flags: Record<string, string>, env: Record<string, string> = {}) =>
   readOptions(routerOptions("decode-router"), { flags, env });
 
-it("has defaults for everything", () => {
+it("has defaults for its limits, and leaves the policy to the policy", () => {
   expect(read({})).toEqual({
-    routerMode: "least-loaded",
     queueLimit: 1_024,
     bookingLimit: 65_536,
     bookingGraceMs: 2_000,
@@ -37,6 +36,7 @@ it("names every value that is out of range", () => {
 it("shows its default and its choices to people", () => {
   const mode = routerOptions("prefill-router").fields.find(({ key }) => key === "routerMode");
 
-  expect(mode).toMatchObject({ kind: "text", flag: "router-mode", defaultText: "least-loaded" });
-  expect(mode?.description).toContain("round-robin, random, least-loaded");
+  expect(mode).toMatchObject({ kind: "text", flag: "router-mode" });
+  expect(mode?.description).toContain("round-robin, random, least-loaded, kv");
+  expect(mode?.description).toContain("Default kv");
 });

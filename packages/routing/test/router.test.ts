@@ -43,6 +43,7 @@ async function routerRig(workers = [workerView("w-1", oneAtATime)]) {
     {
       message: RouteDecode,
       workerRole: "decode",
+      workerTypes: plainPolicy.workerTypes,
       policy: () => plainPolicy,
       onChange: () => void changes.push("changed"),
     },

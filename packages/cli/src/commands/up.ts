@@ -1,6 +1,6 @@
 import { hostname } from "node:os";
-import { parseRouterMode } from "@baton/kv-router";
-import { actorId, namespaceName, ServingError, Subjects } from "@baton/protocol";
+import { actorId, namespaceName, Subjects } from "@baton/protocol";
+import { diskSources, loadPolicy } from "@baton/routing";
 import {
   type AdminServer,
   type Bus,
@@ -50,13 +50,16 @@ async function upUntilSignal(
   onStarted: () => void,
 ): Promise<number> {
   const config = readOptions(upOptions, { flags, env: io.env });
-  refuseWhatIsNotBuilt(config);
+  // What is wrong with the policy is said here, before anything runs.
+  await loadPolicy(config, diskSources);
   const counts = workerCounts(config);
   const choice = await chooseEngine({ ...config, install: flags["install-engine"] === true }, io);
   const tag = io.random.id("x").slice(2, 8);
   const plan = planCluster({
     ...config,
     ...counts,
+    routerMode: config.routerMode ?? null,
+    policyFile: config.policyFile ?? null,
     workerFlags: engineFlags(choice, flags, io.env, counts),
     tag,
   });
@@ -165,15 +168,4 @@ export function randomOf(seed: number | undefined): (id: string) => Random {
   if (seed === undefined) return () => new SystemRandom();
   const root = new SeededRandom(seed);
   return (id) => root.fork(id);
-}
-
-function refuseWhatIsNotBuilt(config: UpConfig): void {
-  const mode = parseRouterMode(config.routerMode);
-  if (mode.kind === "refused")
-    throw new ServingError("config_invalid", { problem: `--router-mode: ${mode.text}` });
-  if (config.policyFile !== undefined) {
-    throw new ServingError("config_invalid", {
-      problem: "--policy-file: routing policies come with KV-aware routing, which is not built yet",
-    });
-  }
 }

@@ -14,7 +14,9 @@ export interface PlanInput {
   readonly decode: number;
   readonly aggregated: number;
   readonly decodeOnly: boolean;
-  readonly routerMode: string;
+  /** Null: the routers' own default, or what the policy file says. */
+  readonly routerMode: string | null;
+  readonly policyFile: string | null;
   readonly port: number;
   readonly host: string;
   readonly maxBodyBytes: number;
@@ -26,19 +28,23 @@ export interface PlanInput {
 
 /** Every actor of a cluster on this machine, in the order in which they start. */
 export function planCluster(input: PlanInput): readonly PlannedActor[] {
-  const { tag } = input;
+  const { tag, routerMode, policyFile } = input;
+  const routerFlags = {
+    ...(routerMode !== null && { "router-mode": routerMode }),
+    ...(policyFile !== null && { "policy-file": policyFile }),
+  };
   return [
     { role: "discovery", id: `discovery-${tag}`, flags: {} },
     { role: "kv-event-aggregator", id: `kv-event-aggregator-${tag}`, flags: {} },
     {
       role: "prefill-router",
       id: `prefill-router-${tag}`,
-      flags: { "router-mode": input.routerMode },
+      flags: routerFlags,
     },
     {
       role: "decode-router",
       id: `decode-router-${tag}`,
-      flags: { "router-mode": input.routerMode },
+      flags: routerFlags,
     },
     ...workers(input, "prefill", input.prefill),
     ...workers(input, "decode", input.decode),

@@ -7,6 +7,7 @@ const input = {
   aggregated: 1,
   decodeOnly: true,
   routerMode: "random",
+  policyFile: null,
   port: 8_000,
   host: "127.0.0.1",
   maxBodyBytes: 1_024,
@@ -26,6 +27,21 @@ describe("planCluster", () => {
       "worker decode-0-t1",
       "worker aggregated-0-t1",
       "frontend frontend-t1",
+    ]);
+  });
+
+  it("gives both routers the mode and the policy file that were asked for, and nothing where nothing was", () => {
+    const flagsOf = (
+      changes: Partial<typeof input> | { readonly routerMode: null; readonly policyFile: string },
+    ) =>
+      planCluster({ ...input, ...changes })
+        .filter(({ role }) => role.endsWith("-router"))
+        .map(({ flags }) => flags);
+
+    expect(flagsOf({})).toEqual([{ "router-mode": "random" }, { "router-mode": "random" }]);
+    expect(flagsOf({ routerMode: null, policyFile: "p.yaml" })).toEqual([
+      { "policy-file": "p.yaml" },
+      { "policy-file": "p.yaml" },
     ]);
   });
 

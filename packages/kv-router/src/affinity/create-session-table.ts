@@ -78,6 +78,11 @@ class Table implements SessionTable {
     return claimed;
   }
 
+  peek(key: string, nowMs: number): SessionTarget | null {
+    const entry = this.#entries.get(key);
+    return entry === undefined || this.#hasExpired(entry, nowMs) ? null : entry.bound;
+  }
+
   abandon(holder: BookingId): void {
     const entry = this.#holds.get(holder)?.entry;
     if (entry === undefined || entry.claimant !== null) return;

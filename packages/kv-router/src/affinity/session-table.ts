@@ -68,6 +68,8 @@ export interface SessionTable {
   setTtl(ttlMs: number): void;
   /** Hot path: once per attempt to place a request of a session. Asking again changes nothing. */
   ask(holder: BookingId, key: string, nowMs: number): Asked;
+  /** The rank that a session is bound to; null if it is not. Changes nothing. */
+  peek(key: string, nowMs: number): SessionTarget | null;
   /** The rank that `holder` was told cannot take it: drops the binding, and `holder` chooses anew. */
   abandon(holder: BookingId): void;
   /**

@@ -6,7 +6,7 @@ import { HolderCounts } from "./holder-counts.ts";
 import { RankRows } from "./rank-rows.ts";
 
 /** The weight of a whole block. Weights are whole numbers, so that sums do not depend on the order of what was added. */
-export const fullWeight = 2 ** 30;
+export const fullWeight: number = 2 ** 30;
 
 const firstBlocks = 512;
 

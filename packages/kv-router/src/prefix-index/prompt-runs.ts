@@ -9,8 +9,8 @@ import type { SetId } from "./holder-sets.ts";
 export class PromptRuns {
   readonly #blocks: BlockTable;
   /** Of each run: where it ends, and its set. It starts where the one before ends. */
-  ends = new Int32Array(64);
-  sets = new Int32Array(64);
+  ends: Int32Array = new Int32Array(64);
+  sets: Int32Array = new Int32Array(64);
   length = 0;
   /** The last block of the prompt that was seen to be held; 0 if none was. */
   deepest: BlockId = 0;

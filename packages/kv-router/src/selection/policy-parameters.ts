@@ -21,7 +21,17 @@ export interface ParameterFault {
   readonly text: string;
 }
 
-const kvParameters = [
+/** The parameters of the KV-aware policy. */
+export type KvParameterName =
+  | "overlap_score_credit"
+  | "overlap_score_credit_decay"
+  | "prefill_load_scale"
+  | "decode_active_request_weight"
+  | "router_temperature"
+  | "host_cache_hit_weight"
+  | "disk_cache_hit_weight";
+
+const kvParameters: readonly (PolicyParameter & { readonly name: KvParameterName })[] = [
   {
     name: "overlap_score_credit",
     min: 0,
@@ -71,7 +81,7 @@ const kvParameters = [
     default: 0.25,
     doc: "How much a prompt block counts that the worker holds on disk.",
   },
-] as const satisfies readonly PolicyParameter[];
+];
 
 const twoTierParameters = [
   {
@@ -172,7 +182,6 @@ export const defaultTierWeights: TierWeights = {
   disk: kvParameter("disk_cache_hit_weight").default,
 };
 
-type KvParameterName = (typeof kvParameters)[number]["name"];
 type TwoTierParameterName = (typeof twoTierParameters)[number]["name"];
 
 function unknownText(mode: RouterMode, name: string): string {

@@ -1,4 +1,4 @@
-import { createSelector, selectionRules } from "@baton/kv-router";
+import { type RouterMode, selectionRules } from "@baton/kv-router";
 import {
   actorId,
   Booking,
@@ -15,7 +15,10 @@ import {
 import { type MemoryCluster, memoryCluster, routeDecode, testModel } from "@baton/testing";
 import { commandFields } from "../../src/command-fields.ts";
 import type { DeskLimits, DeskPolicy } from "../../src/desk-policy.ts";
-import { ModelDesk } from "../../src/model-desk.ts";
+import { type DeskDeps, ModelDesk } from "../../src/model-desk.ts";
+import type { LoadedPolicy } from "../../src/policy/load-policy.ts";
+import type { PolicyFlags } from "../../src/policy/policy-options.ts";
+import { resolvePolicy } from "../../src/policy/resolve-policy.ts";
 import { routerMetrics } from "../../src/router-metrics.ts";
 import { FakeView } from "./fake-view.ts";
 
@@ -27,12 +30,26 @@ export const limits: DeskLimits = {
   refusalMs: 1_000,
 };
 
+/** A policy as flags say it, without a file; `least-loaded` if they name no mode. */
+export function loadedPolicy(flags: Partial<PolicyFlags> = {}): LoadedPolicy {
+  const mode: RouterMode = flags.routerMode ?? "least-loaded";
+  const policy = resolvePolicy({ ...flags, routerMode: mode }, null);
+  return { policy, modules: new Map(), stamp: null };
+}
+
+/** A feed that says nothing. */
+export function noFeed() {
+  return { workersChanged: () => undefined, stop: () => undefined };
+}
+
 /** The policy of a role that sends every request as it is. */
 export const plainPolicy: DeskPolicy<RouteDecode> = {
   role: "decode-router",
   leg: "decode",
   workerTypes: new Set(["decode", "aggregated"]),
   workerType: ({ pool }) => pool,
+  stage: ({ handoff }) => (handoff === null ? "aggregated" : "decode"),
+  usesKvEvents: () => false,
   rules: ({ rules }) => selectionRules(rules, "decode"),
   isStaged: ({ handoff }) => handoff !== null,
   command: (request, chosen) => {
@@ -100,6 +117,8 @@ export function deskRig(
   changes: {
     readonly limits?: Partial<DeskLimits>;
     readonly policy?: Partial<DeskPolicy<RouteDecode>>;
+    readonly flags?: Partial<PolicyFlags>;
+    readonly openFeed?: DeskDeps<RouteDecode>["openFeed"];
   } = {},
 ): DeskRig {
   const cluster = memoryCluster();
@@ -113,7 +132,8 @@ export function deskRig(
       ctx,
       view,
       policy: { ...plainPolicy, ...changes.policy },
-      selector: createSelector("least-loaded"),
+      loaded: loadedPolicy(changes.flags),
+      openFeed: changes.openFeed ?? noFeed,
       metrics: routerMetrics(ctx.metrics, "decode", {
         bookings: () => desk.booked,
         queued: () => desk.queued,

@@ -1,4 +1,3 @@
-import { createSelector } from "@baton/kv-router";
 import {
   Abort,
   actorId,
@@ -21,7 +20,7 @@ import {
 } from "@baton/testing";
 import { DeskHost } from "../../src/desk-host.ts";
 import { routerMetrics } from "../../src/router-metrics.ts";
-import { limits, model, plainPolicy } from "./desk-rig.ts";
+import { limits, loadedPolicy, model, noFeed, plainPolicy } from "./desk-rig.ts";
 import { FakeView, workerView } from "./fake-view.ts";
 
 const maxSequences = 2;
@@ -92,7 +91,8 @@ function playedRouter(cluster: MemoryCluster, id: string) {
       ctx,
       view,
       policy: plainPolicy,
-      selector: createSelector("least-loaded"),
+      loaded: loadedPolicy(),
+      openFeed: noFeed,
       message: RouteDecode,
       metrics: routerMetrics(ctx.metrics, "decode", { bookings: () => 0, queued: () => 0 }),
     },

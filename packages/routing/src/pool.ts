@@ -1,0 +1,246 @@
+/** Hot path: `choose` once per request and leg. */
+import type { WorkerView } from "@baton/cluster-view";
+import {
+  createFlatIndex,
+  createPredictedIndex,
+  createRoutingCore,
+  createSelector,
+  type Narrow,
+  type PrefixIndex,
+  type RankSlots,
+  type RoutingCore,
+  type RoutingCoreOptions,
+  type Selection,
+  type SelectionExplanation,
+  type SelectionRequest,
+  type WorkerSelector,
+} from "@baton/kv-router";
+import type { ActorId, WorkerId, WorkerType } from "@baton/protocol";
+import type { DeskLimits } from "./desk-policy.ts";
+import type { LoadedPolicy } from "./policy/load-policy.ts";
+import { policyForPool } from "./policy/policy-for-pool.ts";
+import { createStagePolicy } from "./policy/policy-modules.ts";
+import type { CachePolicy, StagePolicy } from "./policy/router-policy.ts";
+import { PoolSessions } from "./pool-sessions.ts";
+import { routableWorker } from "./routable-worker.ts";
+
+/** What follows a model's KV feed into an index. */
+export interface IndexFeed {
+  /** What workers are is known anew. */
+  workersChanged(): void;
+  stop(): void;
+}
+
+/** What a feed writes into. */
+export interface FeedTarget {
+  readonly index: PrefixIndex;
+  readonly slots: RankSlots;
+  /** Whether a worker's blocks are wanted. True for one that is not known yet. */
+  wants(workerId: WorkerId): boolean;
+}
+
+/** What a pool is given. */
+export interface PoolDeps {
+  readonly workerType: WorkerType;
+  /** This router. */
+  readonly routerId: ActorId;
+  readonly limits: DeskLimits;
+  /** Begins to follow the model's KV feed. */
+  openFeed(target: FeedTarget): IndexFeed;
+  /** Tells an operator of what is odd in the pool's configuration. */
+  warn(text: string): void;
+}
+
+/** A request that is to be placed, as the desk knows it. */
+export type PoolRequest = Omit<SelectionRequest, "blockSize"> & {
+  /** 8 bytes per full block of the prompt. */
+  readonly sequenceHashes: Uint8Array;
+};
+
+/** How much of the prompt counts as load on the chosen rank. */
+export interface BookedShare {
+  /** Prompt tokens that the rank must compute. */
+  readonly prefillTokens: number;
+  readonly sequenceHashes: Uint8Array;
+}
+
+const noHashes = new Uint8Array();
+
+/** The workers of one type of a model: how they are chosen among, and all that is known of them for that. */
+export class Pool {
+  readonly workerType: WorkerType;
+  readonly sessions: PoolSessions;
+  readonly #deps: PoolDeps;
+  #loaded: LoadedPolicy;
+  #workers: readonly WorkerView[] = [];
+  #known = new Map<WorkerId, WorkerView>();
+  #stage: StagePolicy;
+  #selector: WorkerSelector;
+  #core: RoutingCore;
+  #feed: IndexFeed | null = null;
+  #wantsFeed = false;
+  #blockSize = 1;
+  #warned = new Set<string>();
+
+  constructor(loaded: LoadedPolicy, deps: PoolDeps) {
+    this.workerType = deps.workerType;
+    this.#deps = deps;
+    this.#loaded = loaded;
+    this.#stage = loaded.policy.stages[deps.workerType];
+    this.sessions = new PoolSessions(deps.routerId);
+    this.sessions.configure(this.#stage.affinity);
+    this.#selector = createSelector(createStagePolicy(this.#stage, loaded.modules));
+    this.#core = this.#createCore();
+  }
+
+  /** Candidates, bookings and load. */
+  get core(): RoutingCore {
+    return this.#core;
+  }
+
+  /** The router mode, or the type of a policy of one's own. */
+  get mode(): string {
+    return this.#selector.mode;
+  }
+
+  /** Tokens a block. */
+  get blockSize(): number {
+    return this.#blockSize;
+  }
+
+  /** The worker's view; undefined unless it is of this pool and not lost. */
+  worker(workerId: WorkerId): WorkerView | undefined {
+    return this.#known.get(workerId);
+  }
+
+  /** Chooses by another policy from the next choice on. */
+  setPolicy(loaded: LoadedPolicy): void {
+    this.#loaded = loaded;
+    this.#configure(loaded.modules);
+  }
+
+  /** Takes over all workers of the model. `wantsFeed`: whether what this pool's workers hold is worth to be followed. */
+  setWorkers(all: readonly WorkerView[], wantsFeed: boolean): void {
+    this.#workers = all;
+    this.#known = new Map();
+    for (const worker of all) {
+      if (worker.workerType !== this.workerType || worker.state === "lost") continue;
+      this.#known.set(worker.id, worker);
+      this.#blockSize = worker.registration.card.blockSize;
+    }
+    this.#wantsFeed = wantsFeed;
+    this.#configure(null);
+    this.#core.setWorkers([...this.#known.values()].map(routableWorker));
+    this.#feed?.workersChanged();
+  }
+
+  choose(request: PoolRequest, random: number, narrow?: Narrow): Selection {
+    return this.#core.choose(this.#asked(request), random, narrow);
+  }
+
+  explain(request: PoolRequest, random: number, narrow?: Narrow): SelectionExplanation {
+    return this.#core.explain(this.#asked(request), random, narrow);
+  }
+
+  /** What a request that goes to a rank with so many cached tokens is to be booked as. */
+  share(request: PoolRequest, cachedTokens: number): BookedShare {
+    const { tracking, cache } = this.#stage;
+    const { overrides, promptTokens, sequenceHashes } = request;
+    const countsTokens = overrides?.trackPrefillTokens ?? tracking.trackPrefillTokens;
+    const sharesPrefixes = overrides?.assumeKvReuse ?? tracking.assumeKvReuse;
+    const isPredicted = cache.predictedTtlMs !== null || !cache.useKvEvents;
+    const needsHashes =
+      this.#selector.usesCacheData && sharesPrefixes && (tracking.trackActiveBlocks || isPredicted);
+    return {
+      prefillTokens: countsTokens ? Math.max(0, promptTokens - cachedTokens) : 0,
+      sequenceHashes: needsHashes ? sequenceHashes : noHashes,
+    };
+  }
+
+  close(): void {
+    this.#feed?.stop();
+    this.#feed = null;
+  }
+
+  #asked(request: PoolRequest) {
+    return { ...request, workerType: this.workerType, blockSize: this.#blockSize };
+  }
+
+  /** Works out the pool's policy anew. `modules`: those of a policy that was read anew. */
+  #configure(modules: LoadedPolicy["modules"] | null): void {
+    const registrations = this.#workers.map(({ registration }) => registration);
+    const { policy, warnings } = policyForPool(this.#loaded.policy, this.workerType, registrations);
+    for (const text of warnings) {
+      if (!this.#warned.has(text)) this.#deps.warn(text);
+    }
+    this.#warned = new Set(warnings);
+    const before = this.#stage;
+    this.#stage = policy;
+    if (modules !== null || !isEqual(before, policy)) {
+      this.sessions.configure(policy.affinity);
+      this.#selector = createSelector(createStagePolicy(policy, this.#loaded.modules));
+      if (isCountedAlike(before, policy)) this.#core.setPolicy(this.#selector, policy.thresholds);
+      else this.#replaceCore();
+    }
+    this.#followFeed();
+  }
+
+  /** What is counted has changed: counts afresh. Workers name all that they run with their next heartbeat. */
+  #replaceCore(): void {
+    this.close();
+    this.#core = this.#createCore();
+    this.#core.setWorkers([...this.#known.values()].map(routableWorker));
+  }
+
+  #createCore(): RoutingCore {
+    const { cache, prefillDuration, thresholds, tracking } = this.#stage;
+    const { bookingGraceMs: graceMs, bookingLimit: limit } = this.#deps.limits;
+    return createRoutingCore({
+      selector: this.#selector,
+      bookings: { limit, graceMs },
+      tracking,
+      thresholds,
+      prefillDuration,
+      ...(cache.useKvEvents ? { index: createFlatIndex({}) } : {}),
+      ...predictedIn(cache),
+    });
+  }
+
+  #followFeed(): void {
+    const { index, indexSlots: slots } = this.#core;
+    const isWanted = this.#wantsFeed && index !== null && this.#selector.usesCacheData;
+    if (isWanted === (this.#feed !== null)) return;
+    if (!isWanted || index === null) {
+      this.close();
+      return;
+    }
+    const wants = (workerId: WorkerId) => this.#isOurs(workerId);
+    this.#feed = this.#deps.openFeed({ index, slots, wants });
+  }
+
+  #isOurs(workerId: WorkerId): boolean {
+    const worker = this.#workers.find(({ id }) => id === workerId);
+    return worker === undefined || worker.workerType === this.workerType;
+  }
+}
+
+/** With events, what bridges the time to them if that is wanted; without, all that is known. */
+function predictedIn(cache: CachePolicy): Pick<RoutingCoreOptions, "predicted"> {
+  const { approximateCachePolicy, predictedTtlMs, ttlMs: ownTtlMs, useKvEvents } = cache;
+  if (!useKvEvents && approximateCachePolicy === "lru") {
+    return { predicted: (blocksOf) => createPredictedIndex({ policy: "lru", blocksOf }) };
+  }
+  const ttlMs = useKvEvents ? predictedTtlMs : ownTtlMs;
+  if (ttlMs === null) return {};
+  return { predicted: () => createPredictedIndex({ policy: "ttl", ttlMs }) };
+}
+
+function isEqual(left: StagePolicy, right: StagePolicy): boolean {
+  return JSON.stringify(left) === JSON.stringify(right);
+}
+
+function isCountedAlike(left: StagePolicy, right: StagePolicy): boolean {
+  const counted = ({ cache, prefillDuration, tracking }: StagePolicy) =>
+    JSON.stringify([cache, prefillDuration, tracking]);
+  return counted(left) === counted(right);
+}
