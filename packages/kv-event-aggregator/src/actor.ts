@@ -10,8 +10,9 @@ import {
   type Timer,
 } from "@baton/runtime";
 import { type KvEventAggregatorConfig, kvEventAggregatorOptions } from "./config.ts";
-import { getKvSnapshot, listed, relayBatch, workerLost } from "./handlers.ts";
+import { getKvHistory, getKvPositions, listed, relayBatch, workerLost } from "./handlers.ts";
 import { HistoryClient } from "./history-client.ts";
+import { HistoryDesk } from "./history-desk.ts";
 import { aggregatorMetrics } from "./metrics.ts";
 import { ModelFeed } from "./model-feed.ts";
 import { makeTableCounts, SourceTable } from "./source/source-table.ts";
@@ -32,7 +33,7 @@ class KvEventAggregatorActor implements ActorInstance {
   readonly #state: AggregatorState;
   readonly #peers: PeerWatch;
   readonly #feeds = new Map<ModelName, ModelFeed>();
-  readonly #sent: Record<KvFeedKind, number> = { batch: 0, dump: 0, gone: 0 };
+  readonly #sent: Record<KvFeedKind, number> = { batch: 0, reached: 0, gone: 0, back: 0 };
   readonly #subscriptions: BusListener[] = [];
   readonly #detach: (() => void)[] = [];
   #counts: Timer | null = null;
@@ -50,20 +51,25 @@ class KvEventAggregatorActor implements ActorInstance {
       concurrency: config.recoveryConcurrency,
       maxWaiting: config.maxSources,
     });
+    const desk = new HistoryDesk(
+      { keepMs: config.dumpKeepMs, maxBytes: config.dumpCacheBytes },
+      { clock: context.clock, ask: (ask) => client.ask(ask) },
+    );
     const counts = makeTableCounts();
-    const table = this.#makeTable(counts, (id) => view.worker(id), client);
-    const metrics = aggregatorMetrics(context.metrics, counts, this.#sent, table);
+    const table = this.#makeTable(counts, (id) => view.worker(id), desk);
+    const metrics = aggregatorMetrics(context.metrics, counts, this.#sent, table, desk);
     const feed = (model: ModelName) => this.#feed(model);
     this.#state = {
       context,
       config,
       view,
       table,
-      client,
+      desk,
       metrics,
       elders,
       feed,
-      snapshots: 0,
+      epoch: context.generation,
+      asks: 0,
     };
     this.#peers = new PeerWatch(
       context,
@@ -93,12 +99,16 @@ class KvEventAggregatorActor implements ActorInstance {
     );
     this.#subscriptions.push(
       bus.subscribe(subjects.kvChangedAll(model), (message) => relayBatch(state, message)),
-      bus.subscribe(subjects.getKvSnapshot(model), (message) => getKvSnapshot(state, message)),
+      bus.subscribe(subjects.getKvPositions(model), (message) => getKvPositions(state, message)),
+      bus.subscribe(subjects.getKvHistory(model), (message) => getKvHistory(state, message)),
       bus.onState((next) => {
         if (next === "connected") state.table.busRestored();
       }),
     );
-    this.#counts = clock.setRepeating(heartbeatMs, () => state.metrics.syncCounts());
+    this.#counts = clock.setRepeating(heartbeatMs, () => {
+      state.desk.sweep();
+      state.metrics.syncCounts();
+    });
     this.#context.setSynced(false, "no complete catalog yet");
     this.#peers.start();
     await state.view.start();
@@ -114,13 +124,14 @@ class KvEventAggregatorActor implements ActorInstance {
   }
 
   stop(): Promise<void> {
-    const { metrics, table, view } = this.#state;
+    const { desk, metrics, table, view } = this.#state;
     this.#counts?.cancel();
     this.#peers.stop();
     for (const detach of this.#detach.splice(0)) detach();
     for (const subscription of this.#subscriptions.splice(0)) subscription.unsubscribe();
     view.stop();
     table.clear();
+    desk.clear();
     metrics.syncCounts();
     return Promise.resolve();
   }
@@ -128,7 +139,7 @@ class KvEventAggregatorActor implements ActorInstance {
   #makeTable(
     counts: ReturnType<typeof makeTableCounts>,
     workerOf: (id: WorkerId) => Parameters<typeof listed>[0] | undefined,
-    client: HistoryClient,
+    desk: HistoryDesk,
   ): SourceTable {
     const { bufferedBatches, lostHoldMs, maxSources, recoveryAttempts, recoveryBackoffMs } =
       this.#config;
@@ -150,7 +161,8 @@ class KvEventAggregatorActor implements ActorInstance {
         },
         emit: (model, entry) => this.#feed(model).emit(entry),
         ask: (ask, done) => {
-          client.ask(ask).then(done, () => done(null)); // the source counts it and asks again
+          const atLeast = ask.from ?? 0;
+          desk.answer({ ...ask, dump: null, page: 0, atLeast }).then(done, () => done(null)); // the source counts it and asks again
         },
       },
     );
@@ -159,10 +171,10 @@ class KvEventAggregatorActor implements ActorInstance {
   #feed(model: ModelName): ModelFeed {
     const known = this.#feeds.get(model);
     if (known !== undefined) return known;
-    const { bus, generation, log, subjects } = this.#context;
+    const { bus, log, subjects } = this.#context;
     const subject = subjects.kvFeed(model);
     const feed = new ModelFeed({
-      epoch: generation,
+      epoch: this.#state.epoch,
       sent: this.#sent,
       publish: (bytes) => {
         try {
@@ -186,13 +198,24 @@ class KvEventAggregatorActor implements ActorInstance {
 
   /** Two aggregators of one model would put everything on its feed twice: the one that has run longest speaks. */
   #eldersChanged(): void {
-    const { elders, table } = this.#state;
+    const { desk, elders, table } = this.#state;
     if (elders.speaks === this.#spoke) return;
     this.#spoke = elders.speaks;
-    if (elders.speaks) this.#context.log.info("speaks for its models");
-    else {
+    if (elders.speaks) {
+      this.#beginEpoch();
+      this.#context.log.info({ epoch: this.#state.epoch }, "speaks for its models");
+      table.workersChanged();
+    } else {
       this.#context.log.warn({ elders: elders.elders }, "another aggregator speaks");
       table.clear();
+      desk.clear();
     }
+  }
+
+  /** Whoever spoke meanwhile has an epoch of its own, later than the one before: followers shall see that it is over. */
+  #beginEpoch(): void {
+    const nowMs = Math.floor(this.#context.clock.nowMs());
+    this.#state.epoch = Math.max(nowMs, this.#state.epoch + 1);
+    this.#feeds.clear();
   }
 }

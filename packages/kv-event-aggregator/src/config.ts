@@ -12,7 +12,9 @@ export interface KvEventAggregatorConfig {
   readonly recoveryConcurrency: number;
   readonly lostHoldMs: number;
   readonly maxSources: number;
-  readonly maxSnapshots: number;
+  readonly maxHistoryAsks: number;
+  readonly dumpKeepMs: number;
+  readonly dumpCacheBytes: number;
 }
 
 const count = z.coerce.number().int().min(1);
@@ -46,11 +48,20 @@ export const kvEventAggregatorOptions: OptionSet<KvEventAggregatorConfig> = defi
         "How long a worker that fell silent may come back before its generation is given up for good, in ms.",
       ),
     maxSources: count.default(10_000).describe("Most ranks of all workers that are followed."),
-    maxSnapshots: count
-      .default(64)
+    maxHistoryAsks: count
+      .default(4_096)
       .describe(
-        "Most snapshots under way at once. One more is not answered; its asker tries again.",
+        "Most asks of routers for what they lack that wait for workers at once. One more is told to ask again later.",
       ),
+    dumpKeepMs: ms
+      .default(2_000)
+      .describe("How long a worker's dump answers for other routers that ask for it, in ms."),
+    dumpCacheBytes: z.coerce
+      .number()
+      .int()
+      .min(0)
+      .default(67_108_864)
+      .describe("Most bytes of workers' dumps that are kept. Over it the oldest goes."),
   },
 );
 

@@ -1,114 +1,151 @@
 import type { ModelView, WorkerView } from "@baton/cluster-view";
-import { KvEvents, KvSnapshot, modelName } from "@baton/protocol";
+import {
+  GetKvHistory,
+  KvEvents,
+  KvHistory,
+  type KvPosition,
+  KvPositions,
+  modelName,
+  ServingError,
+} from "@baton/protocol";
 import type { BusMessage } from "@baton/runtime";
 import type { ListedWorker } from "./source/source-table.ts";
 import { type AggregatorState, serves } from "./state.ts";
-import { type SnapshotTarget, takeSnapshot } from "./take-snapshot.ts";
 
-/** Room in a message for what is beside the dumps of a snapshot. */
-const snapshotOverheadBytes = 65_536;
 /** Losses after which a generation does not come back. */
-const finalLosses: ReadonlySet<string> = new Set(["stopped", "replaced", "delisted"]);
+const finalLosses: ReadonlySet<string> = new Set(["stopped", "replaced"]);
 
 /** Hot path: a batch of a worker, once an engine step at most. Its events are relayed unopened. */
 export function relayBatch(state: AggregatorState, message: BusMessage): void {
   if (!state.elders.speaks) return;
-  const batch = decodeBatch(state, message);
+  const batch = decoded(state, message, "kv events", KvEvents.decode);
   if (batch !== undefined) state.table.batch(batch);
 }
 
 /** A worker is lost. One that says nothing may come back for a while; one that has left or was replaced may not. */
 export function workerLost(state: AggregatorState, worker: WorkerView, why: string): void {
   if (!state.elders.speaks || !serves(state.config, worker.registration.card.model)) return;
-  state.table.lose(listed(worker), finalLosses.has(why));
+  const atOnce = why === "delisted" ? "at once" : "held";
+  state.table.lose(listed(worker), finalLosses.has(why) ? "final" : atOnce);
 }
 
-/** A consumer asks for all that the workers of a model hold. */
-export function getKvSnapshot(state: AggregatorState, message: BusMessage): void {
-  const { config, context, elders, metrics } = state;
-  if (!elders.speaks) return;
-  if (state.snapshots >= config.maxSnapshots) {
-    metrics.snapshots.add(1, { outcome: "refused" });
-    return;
-  }
+/** A follower asks which ranks are on a model's feed, and how far it has come. Nobody is asked, so the answer is at hand. */
+export function getKvPositions(state: AggregatorState, message: BusMessage): void {
+  // A follower forgets what is not listed: who does not know all workers yet has nothing to say.
+  if (!state.elders.speaks || !state.view.synced) return;
   const model = modelOf(state, message.subject);
-  if (model === undefined) {
-    message.respond(KvSnapshot.encode({ epoch: context.generation, feedSequence: 0, dumps: [] }));
-    return;
+  state.metrics.positions.add();
+  message.respond(
+    KvPositions.encode({
+      epoch: state.epoch,
+      feedSequence: model === undefined ? 0 : state.feed(model.model).feedSequence,
+      ranks: model === undefined ? [] : positionsOf(state, model),
+    }),
+  );
+}
+
+/** A follower asks for what it lacks of a rank. The answer may have been given to another one already. */
+export function getKvHistory(state: AggregatorState, message: BusMessage): void {
+  if (!state.elders.speaks) return;
+  const ask = decoded(state, message, "ask for kv history", GetKvHistory.decode);
+  if (ask === undefined) return;
+  const worker = state.view.worker(ask.workerId);
+  if (worker === undefined || !isServed(state, worker, ask.generation)) {
+    answerNothing(state, message, ask, "none");
+  } else if (state.asks >= state.config.maxHistoryAsks) {
+    answerNothing(state, message, ask, "refused");
+  } else {
+    state.asks += 1;
+    answerHistory(state, listed(worker), ask, message)
+      .catch((error: unknown) => {
+        const { code } = ServingError.from(error);
+        state.context.log.debug({ code, workerId: ask.workerId }, "no kv history from worker");
+        answerNothing(state, message, ask, "failed");
+      })
+      .finally(() => {
+        state.asks -= 1;
+      });
   }
-  state.snapshots += 1;
-  answerSnapshot(state, model, message)
-    .catch((error: unknown) => {
-      context.log.warn({ err: error, model: model.model }, "snapshot failed");
-    })
-    .finally(() => {
-      state.snapshots -= 1;
-    });
 }
 
 /** The worker as the source table knows it. */
 export function listed(worker: WorkerView): ListedWorker {
+  const { dpStartRank, dpSize } = worker.registration.capacity;
   return {
     id: worker.id,
     generation: worker.generation,
     model: modelName(worker.registration.card.model),
     isLost: worker.state === "lost",
+    dpRanks: Array.from({ length: dpSize }, (_, index) => dpStartRank + index),
   };
 }
 
-async function answerSnapshot(
+async function answerHistory(
   state: AggregatorState,
-  { model, workers }: ModelView,
+  { model }: ListedWorker,
+  ask: GetKvHistory,
   message: BusMessage,
 ): Promise<void> {
-  const { client, context, metrics, table } = state;
-  let missing = 0;
-  const snapshot = await takeSnapshot({
-    epoch: context.generation,
-    feedSequence: state.feed(model).feedSequence,
-    targets: workers.filter(({ state: life }) => life !== "lost").flatMap(ranksOf),
-    maxBytes: context.bus.maxMessageBytes - snapshotOverheadBytes,
-    ask: (ask) => client.ask(ask),
-    isGone: ({ workerId, generation }) => table.isFenced(workerId, generation),
-    onMissing: (target) => {
-      missing += 1;
-      requestDump(state, target);
-    },
-  });
-  metrics.snapshots.add(1, { outcome: missing === 0 ? "complete" : "partial" });
-  message.respond(KvSnapshot.encode(snapshot));
+  const answer = await state.desk.answer({ ...ask, model });
+  const isGone = state.table.isFenced(ask.workerId, ask.generation);
+  if (isGone) return answerNothing(state, message, ask, "none");
+  state.metrics.histories.add(1, { outcome: answer.kind });
+  message.respond(KvHistory.encode(answer));
 }
 
-/** Of a worker that is still the same and not lost: its dump is to come on the feed. */
-function requestDump(state: AggregatorState, target: SnapshotTarget): void {
-  const worker = state.view.worker(target.workerId);
-  if (worker?.generation !== target.generation || worker.state === "lost") return;
-  state.table.requestDump(listed(worker), target.dpRank);
+function answerNothing(
+  { metrics }: AggregatorState,
+  message: BusMessage,
+  { workerId, generation, dpRank }: GetKvHistory,
+  outcome: "none" | "refused" | "failed",
+): void {
+  metrics.histories.add(1, { outcome });
+  const about = { workerId, generation, dpRank, lastSequence: 0, page: 0, next: null };
+  message.respond(KvHistory.encode({ ...about, kind: "none", bodies: [] }));
 }
 
-function ranksOf(worker: WorkerView): readonly SnapshotTarget[] {
-  const { dpStartRank, dpSize } = worker.registration.capacity;
-  const { id: workerId, generation, model } = listed(worker);
-  return Array.from({ length: dpSize }, (_, index) => ({
-    model,
-    workerId,
-    generation,
-    dpRank: dpStartRank + index,
-  }));
+/** What is followed, and what the catalog lists besides. */
+function positionsOf({ table }: AggregatorState, { model, workers }: ModelView): KvPosition[] {
+  const positions = [...table.positions(model)];
+  const followed = new Set(positions.map(nameOf));
+  for (const worker of workers) {
+    const { id: workerId, generation, isLost, dpRanks } = listed(worker);
+    const isThere = !isLost || table.follows(workerId, generation);
+    if (!isThere || table.isFenced(workerId, generation)) continue;
+    for (const dpRank of dpRanks) {
+      const position = { workerId, generation, dpRank, sequence: null };
+      if (!followed.has(nameOf(position))) positions.push(position);
+    }
+  }
+  return positions;
 }
 
-function modelOf(state: AggregatorState, subject: string): ModelView | undefined {
-  const { context, view } = state;
-  return view.models().find(({ model }) => context.subjects.getKvSnapshot(model) === subject);
+function nameOf({ workerId, generation, dpRank }: KvPosition): string {
+  return `${generation} ${dpRank} ${workerId}`;
 }
 
-function decodeBatch(state: AggregatorState, message: BusMessage): KvEvents | undefined {
+/** Whether a generation is on the feed, or may be soon: a worker that has just been heard again is about to be. */
+function isServed({ table }: AggregatorState, worker: WorkerView, generation: number): boolean {
+  if (worker.generation !== generation || table.isFenced(worker.id, generation)) return false;
+  return worker.state !== "lost" || table.follows(worker.id, generation);
+}
+
+function modelOf({ context, view }: AggregatorState, subject: string): ModelView | undefined {
+  return view.models().find(({ model }) => context.subjects.getKvPositions(model) === subject);
+}
+
+function decoded<T>(
+  { context, metrics }: AggregatorState,
+  { payload, subject }: BusMessage,
+  what: string,
+  decode: (bytes: Uint8Array) => T,
+): T | undefined {
   try {
-    return KvEvents.decode(message.payload);
+    return decode(payload);
   } catch (error) {
-    // It stops here: what it held is asked for when the next batch shows the gap.
-    state.metrics.undecodable.add();
-    state.context.log.warn({ err: error, subject: message.subject }, "kv events undecodable");
+    // It stops here: what a batch held is asked for when the next one shows the gap.
+    metrics.undecodable.add();
+    context.log.warn({ err: error, subject, what }, "message undecodable");
     return undefined;
   }
 }

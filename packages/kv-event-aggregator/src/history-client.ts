@@ -2,7 +2,7 @@ import type { Subjects } from "@baton/protocol";
 import { GetKvEvents, KvHistory, ServingError } from "@baton/protocol";
 import type { Bus } from "@baton/runtime";
 import { AskQueue } from "./ask-queue.ts";
-import type { SourceAsk } from "./source/source-table.ts";
+import type { WorkerAsk } from "./history-desk.ts";
 
 /** What a client is given. */
 export interface HistoryClientOptions {
@@ -27,15 +27,16 @@ export class HistoryClient {
    * The worker's answer. Rejects with what a request rejects with, and with `worker_lost` if another generation
    * answers than the one that was meant.
    */
-  ask(ask: SourceAsk): Promise<KvHistory> {
+  ask(ask: WorkerAsk): Promise<KvHistory> {
     return this.#queue.run(() => this.#request(ask));
   }
 
-  async #request({ model, workerId, generation, dpRank, from }: SourceAsk): Promise<KvHistory> {
+  async #request(ask: WorkerAsk): Promise<KvHistory> {
+    const { model, workerId, generation, dpRank, from, dump, page } = ask;
     const { bus, subjects, timeoutMs } = this.#options;
     const subject = subjects.worker("get-kv-events", model, workerId);
-    const bytes = await bus.request(subject, GetKvEvents.encode({ dpRank, from }), { timeoutMs });
-    const answer = KvHistory.decode(bytes);
+    const question = GetKvEvents.encode({ dpRank, from, dump, page });
+    const answer = KvHistory.decode(await bus.request(subject, question, { timeoutMs }));
     if (answer.generation !== generation || answer.dpRank !== dpRank) {
       throw new ServingError("worker_lost", { workerId, generation, answered: answer.generation });
     }

@@ -1,11 +1,13 @@
 import type { KvFeedKind } from "@baton/protocol";
 import type { Counter, Metrics } from "@baton/runtime";
+import type { HistoryDesk } from "./history-desk.ts";
 import { makeTableCounts, type SourceTable, type TableCounts } from "./source/source-table.ts";
 
 /** The figures of a KvEventAggregator. */
 export interface AggregatorMetrics {
   readonly undecodable: Counter;
-  readonly snapshots: Counter;
+  readonly positions: Counter;
+  readonly histories: Counter;
   /** Adds what sources and feeds have counted since the last call: the hot path counts in plain numbers. */
   syncCounts(): void;
 }
@@ -24,7 +26,10 @@ const troubles: Readonly<Record<keyof TableCounts, string>> = {
   unlisted: "worker_unlisted",
   refused: "too_many_sources",
   gone: "generation_gone",
+  back: "generation_back",
 };
+
+const feedKinds = ["batch", "reached", "gone", "back"] as const;
 
 /** Declares the figures of a KvEventAggregator. */
 export function aggregatorMetrics(
@@ -32,6 +37,7 @@ export function aggregatorMetrics(
   counts: TableCounts,
   sent: Readonly<Record<KvFeedKind, number>>,
   table: SourceTable,
+  desk: HistoryDesk,
 ): AggregatorMetrics {
   const events = metrics.counter(
     `${prefix}_source_events_total`,
@@ -53,19 +59,28 @@ export function aggregatorMetrics(
     "kind",
   ]);
   const seen = makeTableCounts();
-  const seenSent = { batch: 0, dump: 0, gone: 0 };
+  const seenSent = { batch: 0, reached: 0, gone: 0, back: 0 };
+  let seenAsked = 0;
+  const asks = metrics.counter(
+    `${prefix}_worker_asks_total`,
+    "Asks of workers for batches and dumps, for itself and for routers.",
+  );
+  metrics.gauge(`${prefix}_dump_bytes`, "Bytes of workers' dumps that are kept.", () => desk.bytes);
   return {
     undecodable: metrics.counter(
       `${prefix}_undecodable_total`,
       "Messages that could not be decoded.",
     ),
-    snapshots: metrics.counter(
-      `${prefix}_snapshots_total`,
-      "Snapshots: complete, partial (the rest comes on the feed), or refused.",
+    positions: metrics.counter(`${prefix}_positions_total`, "Answers that list what is on a feed."),
+    histories: metrics.counter(
+      `${prefix}_histories_total`,
+      "Answers to routers that lack something of a rank: batches, dump, none (not on the feed), failed, or refused.",
       ["outcome"],
     ),
     syncCounts: () => {
-      for (const kind of ["batch", "dump", "gone"] as const) {
+      if (desk.asked > seenAsked) asks.add(desk.asked - seenAsked);
+      seenAsked = desk.asked;
+      for (const kind of feedKinds) {
         if (sent[kind] > seenSent[kind]) entries.add(sent[kind] - seenSent[kind], { kind });
         seenSent[kind] = sent[kind];
       }

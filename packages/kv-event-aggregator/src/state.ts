@@ -2,7 +2,7 @@ import type { ClusterView, ElderWatch } from "@baton/cluster-view";
 import type { ModelName } from "@baton/protocol";
 import type { ActorContext } from "@baton/runtime";
 import type { KvEventAggregatorConfig } from "./config.ts";
-import type { HistoryClient } from "./history-client.ts";
+import type { HistoryDesk } from "./history-desk.ts";
 import type { AggregatorMetrics } from "./metrics.ts";
 import type { ModelFeed } from "./model-feed.ts";
 import type { SourceTable } from "./source/source-table.ts";
@@ -13,13 +13,15 @@ export interface AggregatorState {
   readonly config: KvEventAggregatorConfig;
   readonly view: ClusterView;
   readonly table: SourceTable;
-  readonly client: HistoryClient;
+  readonly desk: HistoryDesk;
   readonly metrics: AggregatorMetrics;
   readonly elders: ElderWatch;
   /** A model's feed, made when it is first needed. */
   feed(model: ModelName): ModelFeed;
-  /** Snapshots under way. */
-  snapshots: number;
+  /** The epoch of its feeds: a new one each time that it begins to speak. */
+  epoch: number;
+  /** Asks of followers that wait for workers. */
+  asks: number;
 }
 
 /** Whether this aggregator gathers a model's events. */

@@ -1,5 +1,4 @@
-import { KvFeed, KvSnapshot } from "@baton/protocol";
-import { type MemoryCluster, memoryCluster, PlayedDiscovery } from "@baton/testing";
+import { memoryCluster, PlayedDiscovery } from "@baton/testing";
 import { describe, expect, it } from "vitest";
 import { kvEventAggregator } from "../src/actor.ts";
 import type { KvEventAggregatorConfig } from "../src/config.ts";
@@ -14,7 +13,9 @@ const config: KvEventAggregatorConfig = {
   recoveryConcurrency: 16,
   lostHoldMs: 5_000,
   maxSources: 1_000,
-  maxSnapshots: 4,
+  maxHistoryAsks: 100,
+  dumpKeepMs: 2_000,
+  dumpCacheBytes: 1_000_000,
 };
 
 async function started(options: { readonly config?: Partial<KvEventAggregatorConfig> } = {}) {
@@ -25,16 +26,8 @@ async function started(options: { readonly config?: Partial<KvEventAggregatorCon
   const worker = new FakeWorker(cluster, "w1");
   discovery.list([worker.entry()]);
   await cluster.clock.advanceBy(300);
+  worker.asks.length = 0; // the router has asked once what there is
   return { cluster, feed, discovery, running, worker };
-}
-
-async function snapshot(cluster: MemoryCluster, feed: ReturnType<typeof followFeed>) {
-  const asked = feed.bus.request(cluster.subjects.getKvSnapshot(model), new Uint8Array(), {
-    timeoutMs: 3_000,
-  });
-  await cluster.clock.advanceBy(100);
-  const answer = KvSnapshot.decode(await asked);
-  return { ...answer, dumps: answer.dumps.map((bytes) => KvFeed.decode(bytes)) };
 }
 
 describe("kv-event-aggregator", () => {
@@ -47,7 +40,6 @@ describe("kv-event-aggregator", () => {
 
     expect(feed.entries).toEqual(["batch w1/1 1", "batch w1/1 2", "batch w1/1 3"]);
     expect(feed.epochs).toEqual([running.generation]);
-    expect(feed.reader.faults).toEqual([]);
     expect(worker.asks).toEqual([]);
   });
 
@@ -69,10 +61,10 @@ describe("kv-event-aggregator", () => {
 
     expect(feed.entries.slice(2)).toEqual(["batch w1/1 2", "batch w1/1 3"]);
     expect(worker.asks).toEqual([2, 2]);
-    expect(feed.reader.workers.get("w1")?.cache).toEqual(worker.source.cache);
+    expect(feed.held("w1")).toEqual([...worker.source.cache].sort());
   });
 
-  it("asks for a dump of a worker that it meets in the middle", async () => {
+  it("relays a worker that it meets in the middle: followers ask for what was before", async () => {
     const { cluster, feed, discovery, worker } = await started();
     const late = new FakeWorker(cluster, "w2");
     for (const block of [1, 2, 3]) late.store(block, false);
@@ -82,8 +74,8 @@ describe("kv-event-aggregator", () => {
     late.store(4);
     await cluster.clock.advanceBy(50);
 
-    expect(feed.entries).toEqual(["dump w2/1 4"]);
-    expect(feed.reader.workers.get("w2")?.cache).toEqual(late.source.cache);
+    expect(feed.entries).toEqual(["batch w2/1 4"]);
+    expect(feed.held("w2")).toEqual([...late.source.cache].sort());
   });
 
   it("says gone of a worker that is lost, after its hold, and of one that was replaced at once", async () => {
@@ -107,7 +99,6 @@ describe("kv-event-aggregator", () => {
     await cluster.clock.advanceBy(50);
 
     expect(feed.entries.at(-1)).toBe("gone w1/2 0");
-    expect(feed.reader.faults).toEqual([]);
   });
 
   it("catches up with a worker that was frozen for a moment", async () => {
@@ -125,30 +116,49 @@ describe("kv-event-aggregator", () => {
     expect(feed.entries.length).toBe(2);
   });
 
-  it("answers a snapshot by the workers' dumps, which with the feed after it give their caches", async () => {
+  it("brings a worker back that was silent longer than it is held, within two seconds", async () => {
     const { cluster, feed, worker } = await started();
+    worker.store(1);
+    worker.life.freeze();
+    await cluster.clock.advanceBy(7_000);
+    expect(feed.entries.at(-1)).toBe("gone w1/1 0");
+    expect(feed.held("w1")).toBeNull();
+    worker.store(2, false);
+
+    worker.life.thaw();
+    await cluster.clock.advanceBy(500);
+    worker.store(3);
+    await cluster.clock.advanceBy(500);
+
+    expect(feed.entries.slice(-3)).toEqual(["back w1/1 0", "reached w1/1 2", "batch w1/1 3"]);
+    expect(feed.held("w1")).toEqual([1, 2, 3]);
+  });
+
+  it("gives a router that starts all that the workers hold, without a gap to the feed", async () => {
+    const { cluster, worker } = await started();
     for (const block of [1, 2, 3]) worker.store(block);
     await cluster.clock.advanceBy(20);
 
-    const taken = await snapshot(cluster, feed);
+    const late = followFeed(cluster, "late");
+    worker.store(4);
+    await cluster.clock.advanceBy(50);
 
-    expect(taken.feedSequence).toBe(3);
-    expect(taken.dumps).toMatchObject([{ workerId: "w1", kind: "dump", sequence: 3 }]);
-    expect(worker.asks).toEqual([null]);
+    expect(late.held("w1")).toEqual([1, 2, 3, 4]);
+    expect(late.follower.synced).toBe(true);
   });
 
-  it("sends on the feed what a snapshot had to leave out", async () => {
-    const { cluster, feed, worker } = await started({ config: { recoveryTimeoutMs: 50 } });
-    worker.store(1);
+  it("costs a worker one dump however many routers start", async () => {
+    const { cluster, worker } = await started();
+    for (let block = 1; block <= 250; block++) worker.store(block);
     await cluster.clock.advanceBy(20);
-    worker.answers = false;
+    const asksBefore = worker.asks.length;
 
-    const taken = await snapshot(cluster, feed);
-    worker.answers = true;
-    await cluster.clock.advanceBy(1_000);
+    const routers = Array.from({ length: 8 }, (_, at) => followFeed(cluster, `late-${at}`));
+    await cluster.clock.advanceBy(100);
 
-    expect(taken.dumps).toEqual([]);
-    expect(feed.entries).toEqual(["batch w1/1 1", "dump w1/1 1"]);
+    expect(routers.map((router) => router.held("w1")?.length)).toEqual(routers.map(() => 250));
+    // 250 blocks are three pages.
+    expect(worker.asks.length - asksBefore).toBe(3);
   });
 
   it("counts an event that it cannot decode, and gets it back from the worker", async () => {
@@ -158,13 +168,13 @@ describe("kv-event-aggregator", () => {
     worker.store(2);
     await cluster.clock.advanceBy(50);
 
-    expect(feed.reader.workers.get("w1")?.cache).toEqual(new Set([1, 2]));
+    expect(feed.held("w1")).toEqual([1, 2]);
     expect(await cluster.metrics.text()).toMatch(
       /baton_kv_event_aggregator_undecodable_total\{.*\} 1/,
     );
   });
 
-  it("goes on with a counted hole after its last attempt, and heals it at the next event", async () => {
+  it("goes on with a counted hole after its last attempt, and routers heal it by themselves", async () => {
     const { cluster, feed, worker } = await started({
       config: { recoveryTimeoutMs: 10, recoveryAttempts: 3 },
     });
@@ -178,10 +188,10 @@ describe("kv-event-aggregator", () => {
 
     worker.answers = true;
     worker.store(4);
-    await cluster.clock.advanceBy(50);
+    await cluster.clock.advanceBy(3_000);
 
-    expect(feed.entries.at(-1)).toBe("dump w1/1 4");
-    expect(feed.reader.workers.get("w1")?.cache).toEqual(worker.source.cache);
+    expect(feed.entries.at(-1)).toBe("batch w1/1 4");
+    expect(feed.held("w1")).toEqual([...worker.source.cache].sort());
   });
 
   it("gets back what was said while its own connection was away", async () => {
@@ -213,8 +223,27 @@ describe("kv-event-aggregator", () => {
     worker.store(2);
     await cluster.clock.advanceBy(50);
 
-    expect(feed.entries.at(-1)).toBe("dump w1/1 2");
-    expect(feed.epochs).toEqual([running.generation, spare.generation]);
+    expect(feed.entries.at(-1)).toBe("batch w1/1 2");
+    expect(feed.held("w1")).toEqual([1, 2]);
+    expect(feed.epochs[0]).toBe(running.generation);
+    expect(feed.epochs[1]).toBeGreaterThan(spare.generation);
+  });
+
+  it("begins an epoch of its own when it speaks again, so that nobody takes it for the one before", async () => {
+    const { cluster, feed, running, worker } = await started();
+    cluster.start(kvEventAggregator, config, { id: "spare" });
+    await cluster.clock.advanceBy(600);
+    cluster.network.disconnect(running.id);
+    await cluster.clock.advanceBy(3_000);
+    worker.store(1);
+    await cluster.clock.advanceBy(20);
+    cluster.network.reconnect(running.id);
+    await cluster.clock.advanceBy(3_000);
+
+    worker.store(2);
+    await cluster.clock.advanceBy(50);
+
+    expect(feed.held("w1")).toEqual([1, 2]);
   });
 
   it("gathers one model only if it is told to", async () => {
@@ -223,7 +252,7 @@ describe("kv-event-aggregator", () => {
     await cluster.clock.advanceBy(50);
     expect(feed.entries).toEqual([]);
 
-    const asked = feed.bus.request(cluster.subjects.getKvSnapshot(model), new Uint8Array(), {
+    const asked = feed.bus.request(cluster.subjects.getKvPositions(model), new Uint8Array(), {
       timeoutMs: 500,
     });
     const failed = expect(asked).rejects.toMatchObject({ code: "no_responders" });
@@ -232,15 +261,16 @@ describe("kv-event-aggregator", () => {
   });
 
   it("leaves nothing running when it stops", async () => {
-    const { cluster, running, worker } = await started();
+    const { cluster, feed, running, worker } = await started();
     worker.store(2, false);
     worker.store(3);
     worker.answers = false;
     await cluster.clock.advanceBy(20);
     worker.life.freeze();
+    feed.follower.stop();
 
     const drained = running.drain();
-    await cluster.clock.advanceBy(5_000);
+    await cluster.clock.advanceBy(8_000);
     await drained;
 
     expect(running.state).toBe("stopped");

@@ -12,7 +12,9 @@ describe("kvEventAggregatorOptions", () => {
       recoveryConcurrency: 16,
       lostHoldMs: 5_000,
       maxSources: 10_000,
-      maxSnapshots: 64,
+      maxHistoryAsks: 4_096,
+      dumpKeepMs: 2_000,
+      dumpCacheBytes: 67_108_864,
     });
   });
 

@@ -24,7 +24,15 @@ function setUp(answering: FakeSource | null) {
     maxWaiting: 10,
   });
   const ask = async (from: number | null) => {
-    const answer = client.ask({ model, workerId: workerId("w1"), generation: 3, dpRank: 0, from });
+    const answer = client.ask({
+      model,
+      workerId: workerId("w1"),
+      generation: 3,
+      dpRank: 0,
+      from,
+      dump: null,
+      page: 0,
+    });
     const settled = answer.then(
       (history) => ({ history }),
       (error: { readonly code: string }) => ({ code: error.code }),
@@ -45,8 +53,8 @@ describe("HistoryClient", () => {
     expect(await ask(2)).toMatchObject({ history: { kind: "batches", lastSequence: 2 } });
     expect(await ask(null)).toMatchObject({ history: { kind: "dump", lastSequence: 2 } });
     expect(asked).toEqual([
-      { dpRank: 0, from: 2 },
-      { dpRank: 0, from: null },
+      { dpRank: 0, from: 2, dump: null, page: 0 },
+      { dpRank: 0, from: null, dump: null, page: 0 },
     ]);
   });
 

@@ -14,7 +14,7 @@ const entry = {
 describe("ModelFeed", () => {
   it("numbers what goes out, and uses no number for what does not", () => {
     const heard: KvFeed[] = [];
-    const sent = { batch: 0, dump: 0, gone: 0 };
+    const sent = { batch: 0, reached: 0, gone: 0, back: 0 };
     let isUp = true;
     const publish = (bytes: Uint8Array) => {
       if (isUp) heard.push(KvFeed.decode(bytes));
@@ -26,13 +26,13 @@ describe("ModelFeed", () => {
     isUp = false;
     expect(feed.emit(entry)).toBe(false);
     isUp = true;
-    expect(feed.emit({ ...entry, kind: "dump" })).toBe(true);
+    expect(feed.emit({ ...entry, kind: "reached" })).toBe(true);
 
     expect(heard).toEqual([
       { epoch: 5, feedSequence: 1, ...entry },
-      { epoch: 5, feedSequence: 2, ...entry, kind: "dump" },
+      { epoch: 5, feedSequence: 2, ...entry, kind: "reached" },
     ]);
     expect(feed.feedSequence).toBe(2);
-    expect(sent).toEqual({ batch: 1, dump: 1, gone: 0 });
+    expect(sent).toEqual({ batch: 1, reached: 1, gone: 0, back: 0 });
   });
 });

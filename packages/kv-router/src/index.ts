@@ -26,6 +26,15 @@ export type {
   Reconciled,
   WorkerReport,
 } from "./bookings/bookings.ts";
+export { type Batch, BatchBuffer } from "./feed/batch-buffer.ts";
+export {
+  defaultFeedApplierOptions,
+  FeedApplier,
+  type FeedApplierDeps,
+  type FeedApplierOptions,
+  type FeedAsk,
+} from "./feed/feed-applier.ts";
+export type { FeedCounts } from "./feed/feed-counts.ts";
 export { createBookings } from "./bookings/create-bookings.ts";
 export { createRoutingCore, type RoutingCoreOptions } from "./core/create-routing-core.ts";
 export type {

@@ -83,23 +83,25 @@ export {
   type GenerationParams,
   GenerationWork,
 } from "./messages/generation-work-v1.ts";
+export { GetKvHistory } from "./messages/get-kv-history-v1.ts";
 export {
   GetKvEvents,
   type KvEvent,
   KvEvents,
   KvHistory,
+  type KvTier,
   packKvEvents,
   unpackKvEvents,
 } from "./messages/kv-events-v1.ts";
 export {
   KvFeed,
   type KvFeedKind,
-  KvSnapshot,
 } from "./messages/kv-feed-v1.ts";
 export {
   KvHandoff,
   type KvTransport,
 } from "./messages/kv-handoff-v1.ts";
+export { type KvPosition, KvPositions } from "./messages/kv-positions-v1.ts";
 export { LoadReport, liveStateLength } from "./messages/load-report-v1.ts";
 export {
   type OutputToken,

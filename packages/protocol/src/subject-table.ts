@@ -4,8 +4,10 @@ import { Artifact, GetArtifact } from "./messages/artifact-v1.ts";
 import { Catalog } from "./messages/catalog-v1.ts";
 import { ExplainRequest, RequestExplained } from "./messages/explain-request-v1.ts";
 import { Dispatched, LegFailed, PrefillDone, Queued } from "./messages/frontend-facts-v1.ts";
+import { GetKvHistory } from "./messages/get-kv-history-v1.ts";
 import { GetKvEvents, KvEvents, KvHistory } from "./messages/kv-events-v1.ts";
-import { KvFeed, KvSnapshot } from "./messages/kv-feed-v1.ts";
+import { KvFeed } from "./messages/kv-feed-v1.ts";
+import { KvPositions } from "./messages/kv-positions-v1.ts";
 import { LoadReport } from "./messages/load-report-v1.ts";
 import { ProbeReply } from "./messages/probe-v1.ts";
 import { RequestTransitions } from "./messages/request-transitions-v1.ts";
@@ -224,11 +226,18 @@ export const subjectTable: readonly SubjectRow[] = [
     "The ordered feed of a model's KV events.",
   ),
   row(
-    "<model>.kv-event-aggregator.get-kv-snapshot",
+    "<model>.kv-event-aggregator.get-kv-positions",
     null,
     [routers, ["kv-event-aggregator"]],
-    "Asks for all that the workers' caches hold.",
-    { reply: KvSnapshot },
+    "Asks which ranks are on the feed, and how far it has come.",
+    { reply: KvPositions },
+  ),
+  row(
+    "<model>.kv-event-aggregator.get-kv-history",
+    GetKvHistory,
+    [routers, ["kv-event-aggregator"]],
+    "Asks for what is missing of one rank, or for a dump.",
+    { reply: KvHistory },
   ),
   row(
     "<model>.frontend.queued.<id>",

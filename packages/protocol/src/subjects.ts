@@ -161,9 +161,14 @@ export class Subjects {
     return `${this.#of(model)}.kv-event-aggregator.kv.feed`;
   }
 
-  /** Asks the aggregator for the workers' dumps. */
-  getKvSnapshot(model: ModelName | "*"): string {
-    return `${this.#any(model)}.kv-event-aggregator.get-kv-snapshot`;
+  /** Asks the aggregator how far its feed has come with each rank. */
+  getKvPositions(model: ModelName | "*"): string {
+    return `${this.#any(model)}.kv-event-aggregator.get-kv-positions`;
+  }
+
+  /** Asks the aggregator for what is missing of one rank. */
+  getKvHistory(model: ModelName | "*"): string {
+    return `${this.#any(model)}.kv-event-aggregator.get-kv-history`;
   }
 
   /** A fact for one Frontend about one of its requests. */

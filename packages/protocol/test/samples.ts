@@ -15,12 +15,13 @@ import {
   GetArtifact,
   GetFrames,
   GetKvEvents,
+  GetKvHistory,
   handoffId,
   KvEvents,
   KvFeed,
   KvHandoff,
   KvHistory,
-  KvSnapshot,
+  KvPositions,
   LegFailed,
   LoadReport,
   type MessageType,
@@ -129,6 +130,10 @@ const events = packKvEvents([
   { kind: "cleared" },
 ]);
 const feed = {
+const tieredEvents = packKvEvents([
+  { kind: "stored", parent: null, blockHashes: hashes, sequenceHashes: hashes, tier: "host" },
+  { kind: "removed", sequenceHashes: hashes, tier: "disk" },
+]);
   epoch: generation,
   feedSequence: 9,
   kind: "batch" as const,
@@ -220,7 +225,16 @@ export const samples: readonly Sample[] = [
   }),
   sample(GetArtifact, { checksum: "ab".repeat(32) }),
   sample(GetFrames, { frontendId: "f-1", frontendGeneration: generation, from: 3, to: 5 }),
-  sample(GetKvEvents, { dpRank: 0, from: 6 }),
+  sample(GetKvEvents, { dpRank: 0, from: null, dump: 7, page: 1 }),
+  sample(GetKvHistory, {
+    workerId: worker,
+    generation,
+    dpRank: 1,
+    from: null,
+    dump: 7,
+    page: 1,
+    atLeast: 5,
+  }),
   sample(KvEvents, { workerId: worker, generation, dpRank: 0, sequence: 5, events }),
   sample(KvFeed, feed),
   sample(KvHandoff, {
@@ -245,13 +259,18 @@ export const samples: readonly Sample[] = [
     generation,
     dpRank: 0,
     lastSequence: 5,
-    kind: "batches",
-    bodies: [events],
+    kind: "dump",
+    bodies: [tieredEvents],
+    page: 1,
+    next: 2,
   }),
-  sample(KvSnapshot, {
+  sample(KvPositions, {
     epoch: generation,
     feedSequence: 9,
-    dumps: [KvFeed.encode({ ...feed, kind: "dump" })],
+    ranks: [
+      { workerId: worker, generation, dpRank: 0, sequence: 5 },
+      { workerId: worker, generation, dpRank: 1, sequence: null },
+    ],
   }),
   sample(LegFailed, {
     ...head,

@@ -9,10 +9,16 @@ import {
   type Subjects,
   type WorkerId,
 } from "@baton/protocol";
+import { BlockReferences } from "./block-references.ts";
+import { cutIntoPages } from "./kv-dump-pages.ts";
 import type { Publisher } from "./publisher.ts";
 
 /** Batches kept per rank for followers that missed some. */
 export const batchesKept = 1_024;
+/** Blocks in a page of a dump: 256 KiB on the bus, and a few milliseconds to take in. */
+export const pageBlocks = 16_384;
+/** An answer with batches ends with the one that reaches this: 256 KiB. */
+const answerBytes = 262_144;
 
 /** What a publisher is given. */
 export interface KvEventPublisherDeps {
@@ -22,15 +28,29 @@ export interface KvEventPublisherDeps {
   readonly publisher: Publisher;
   /** All that a rank's cache holds. */
   readonly dump: (dpRank: number) => readonly KvEvent[];
+  /** The engine may store a block on a tier that holds it already. Default false. */
+  readonly storesTwice?: boolean;
 }
 
 interface Rank {
   /** The newest batch, 0 before the first; batch `s` is in `ring[s % batchesKept]`. */
   lastSequence: number;
   readonly ring: Uint8Array[];
+  /** The last dump of several pages, until its last page is asked for or its batches have left the ring. */
+  dump: { readonly sequence: number; readonly pages: readonly (readonly KvEvent[])[] } | null;
+  /** Null for an engine that never stores twice. */
+  readonly references: BlockReferences | null;
 }
 
-/** Numbers and sends the changes of each rank's cache, keeps the newest, and answers those who missed some. */
+type Head = Pick<KvHistory, "workerId" | "generation" | "dpRank">;
+
+/**
+ * Numbers and sends the changes of each rank's cache, keeps the newest, and answers those who missed some.
+ *
+ * On the bus, in batches and in dumps alike, a block of a rank is stored on a tier once and removed from it once: whoever
+ * stores it several times is counted here, with `storesTwice`, and nowhere behind. That a prefix index counts too is for its other
+ * writers; events of workers never raise its count above one. Our own engines hold each block once, and pay nothing for it.
+ */
 export class KvEventPublisher {
   readonly #deps: KvEventPublisherDeps;
   readonly #subject: string;
@@ -45,11 +65,13 @@ export class KvEventPublisher {
 
   /** Sends one batch. One that the bus does not take stays in the ring. */
   publish(dpRank: number, events: readonly KvEvent[]): void {
-    if (events.length === 0) return;
     const rank = this.#rank(dpRank);
+    const news = rank.references === null ? events : rank.references.filter(events);
+    if (news.length === 0) return;
     const sequence = ++rank.lastSequence;
-    const body = packKvEvents(events);
+    const body = packKvEvents(news);
     rank.ring[sequence % batchesKept] = body;
+    if (rank.dump !== null && sequence - rank.dump.sequence > batchesKept) rank.dump = null;
     this.#send(dpRank, sequence, body);
   }
 
@@ -61,16 +83,18 @@ export class KvEventPublisher {
     }
   }
 
-  /** The batches from `from` on if the ring has them all, else a dump. */
+  /**
+   * The batches from `from` on if the ring has them all, so many as fit into an answer; else a page of a dump, the first of a
+   * new one if the one that is meant is kept no more.
+   */
   history(ask: GetKvEvents): KvHistory {
     const rank = this.#rank(ask.dpRank);
-    const { lastSequence } = rank;
-    const head = {
+    const head: Head = {
       workerId: this.#deps.workerId,
       generation: this.#generation,
       dpRank: ask.dpRank,
-      lastSequence,
     };
+    const { lastSequence } = rank;
     const from = ask.from;
     if (
       from !== null &&
@@ -78,14 +102,9 @@ export class KvEventPublisher {
       from > lastSequence - batchesKept &&
       from <= lastSequence + 1
     ) {
-      const bodies: Uint8Array[] = [];
-      for (let s = from; s <= lastSequence; s++) {
-        const body = rank.ring[s % batchesKept];
-        if (body !== undefined) bodies.push(body);
-      }
-      return { ...head, kind: "batches", bodies };
+      return batchesFrom(head, rank, from);
     }
-    return { ...head, kind: "dump", bodies: [packKvEvents(this.#deps.dump(ask.dpRank))] };
+    return this.#dumpPage(head, rank, ask);
   }
 
   /** Everything that was told is gone: says so, then counts anew for the next generation. */
@@ -93,6 +112,27 @@ export class KvEventPublisher {
     for (let rank = 0; rank < dpSize; rank++) this.publish(rank, [{ kind: "cleared" }]);
     this.#ranks.clear();
     this.#generation = generation;
+  }
+
+  #dumpPage(head: Head, rank: Rank, ask: GetKvEvents): KvHistory {
+    const kept = rank.dump;
+    const isKept = kept !== null && ask.dump === kept.sequence && ask.page < kept.pages.length;
+    const { sequence, pages } = isKept
+      ? kept
+      : { sequence: rank.lastSequence, pages: this.#newDump(head.dpRank, rank) };
+    const page = isKept ? ask.page : 0;
+    const next = page + 1 < pages.length ? page + 1 : null;
+    rank.dump = next === null ? null : { sequence, pages };
+    const bodies = [packKvEvents(pages[page] ?? [])];
+    return { ...head, lastSequence: sequence, kind: "dump", bodies, page, next };
+  }
+
+  #newDump(dpRank: number, { references }: Rank): readonly (readonly KvEvent[])[] {
+    const events = this.#deps.dump(dpRank);
+    return cutIntoPages(
+      references === null ? events : new BlockReferences().filter(events),
+      pageBlocks,
+    );
   }
 
   #send(dpRank: number, sequence: number, events: Uint8Array): void {
@@ -109,8 +149,30 @@ export class KvEventPublisher {
   #rank(dpRank: number): Rank {
     const known = this.#ranks.get(dpRank);
     if (known !== undefined) return known;
-    const rank: Rank = { lastSequence: 0, ring: [] };
+    const references = this.#deps.storesTwice === true ? new BlockReferences() : null;
+    const rank: Rank = { lastSequence: 0, ring: [], dump: null, references };
     this.#ranks.set(dpRank, rank);
     return rank;
   }
+}
+
+function batchesFrom(head: Head, { lastSequence, ring }: Rank, from: number): KvHistory {
+  const bodies: Uint8Array[] = [];
+  let bytes = 0;
+  let next = from;
+  while (next <= lastSequence && bytes < answerBytes) {
+    const body = ring[next % batchesKept];
+    if (body === undefined) break;
+    bodies.push(body);
+    bytes += body.byteLength;
+    next += 1;
+  }
+  return {
+    ...head,
+    lastSequence: next - 1,
+    kind: "batches",
+    bodies,
+    page: 0,
+    next: next <= lastSequence ? next : null,
+  };
 }

@@ -7,7 +7,7 @@ import {
   workerId,
 } from "@baton/protocol";
 import { describe, expect, it } from "vitest";
-import { batchesKept, KvEventPublisher } from "../src/kv-event-publisher.ts";
+import { batchesKept, KvEventPublisher, pageBlocks } from "../src/kv-event-publisher.ts";
 import { recordingPublisher } from "./support/recording-publisher.ts";
 import { model } from "./support/worker-cluster.ts";
 
@@ -16,7 +16,15 @@ const removed = (n: number): KvEvent => ({
   sequenceHashes: Uint8Array.of(n & 255, n >> 8, 0, 0, 0, 0, 0, 0),
 });
 
-function create(dump: readonly KvEvent[] = []) {
+/** A run of blocks `first` to `first + count - 1`. */
+function run(first: number, count: number): KvEvent {
+  const sequenceHashes = new Uint8Array(8 * count);
+  const view = new DataView(sequenceHashes.buffer);
+  for (let at = 0; at < count; at++) view.setUint32(8 * at, first + at, true);
+  return { kind: "stored", parent: null, blockHashes: sequenceHashes, sequenceHashes };
+}
+
+function create(dump: readonly KvEvent[] = [], storesTwice = false) {
   const recorded = recordingPublisher();
   const events = new KvEventPublisher(5, {
     workerId: workerId("w-1"),
@@ -24,6 +32,7 @@ function create(dump: readonly KvEvent[] = []) {
     subjects: new Subjects(namespaceName("test")),
     publisher: recorded.publisher,
     dump: () => dump,
+    storesTwice,
   });
   return {
     ...recorded,
@@ -74,7 +83,8 @@ describe("KvEventPublisher", () => {
       link.isUp = n % 3 !== 0;
       events.publish(0, [removed(n)]);
     }
-    const history = (from: number | null) => events.history({ dpRank: 0, from });
+    const history = (from: number | null) =>
+      events.history({ dpRank: 0, from, dump: null, page: 0 });
 
     expect(history(6).bodies).toHaveLength(batchesKept);
     expect(unpackKvEvents(history(6).bodies[0] ?? new Uint8Array())).toEqual([removed(6)]);
@@ -86,10 +96,83 @@ describe("KvEventPublisher", () => {
     expect(unpackKvEvents(history(null).bodies[0] ?? new Uint8Array())).toEqual([removed(9)]);
   });
 
+  it("answers with a dump page by page, as it was when it was begun", () => {
+    const blocks = 2 * pageBlocks + 5;
+    const { events } = create([run(0, blocks)]);
+    events.publish(0, [removed(1)]);
+    const ask = (dump: number | null, page: number) =>
+      events.history({ dpRank: 0, from: null, dump, page });
+
+    const first = ask(null, 0);
+    events.publish(0, [removed(2)]);
+    const rest = [ask(1, 1), ask(1, 2)];
+
+    expect(
+      [first, ...rest].map(({ lastSequence, page, next }) => [lastSequence, page, next]),
+    ).toEqual([
+      [1, 0, 1],
+      [1, 1, 2],
+      [1, 2, null],
+    ]);
+    const bodies = [first, ...rest].flatMap((page) => page.bodies);
+    const sizes = bodies.map((body) =>
+      unpackKvEvents(body).map(
+        (event) => "sequenceHashes" in event && event.sequenceHashes.byteLength / 8,
+      ),
+    );
+    expect(sizes).toEqual([[pageBlocks], [pageBlocks], [5]]);
+    const again = ask(1, 2);
+    expect(again).toMatchObject({ lastSequence: 2, page: 0, next: 1 });
+  });
+
+  it("forgets the pages of a dump when its batches have left the ring", () => {
+    const { events } = create([run(0, pageBlocks + 1)]);
+    events.publish(0, [removed(1)]);
+    events.history({ dpRank: 0, from: null, dump: null, page: 0 });
+    for (let n = 0; n <= batchesKept; n++) events.publish(0, [removed(n)]);
+
+    expect(events.history({ dpRank: 0, from: null, dump: 1, page: 1 })).toMatchObject({
+      lastSequence: batchesKept + 2,
+      page: 0,
+    });
+  });
+
+  it("answers with no more batches than fit, and says where to go on", () => {
+    const { events } = create();
+    for (let n = 1; n <= 10; n++) events.publish(0, [run(n * 100_000, 4_096)]);
+    const ask = (from: number) => events.history({ dpRank: 0, from, dump: null, page: 0 });
+
+    const answers = [ask(1)];
+    for (let next = answers[0]?.next; typeof next === "number"; next = answers.at(-1)?.next) {
+      answers.push(ask(next));
+    }
+
+    expect(answers.length).toBeGreaterThan(2);
+    expect(answers.flatMap(({ bodies }) => bodies)).toHaveLength(10);
+    expect(answers.at(-1)).toMatchObject({ lastSequence: 10, next: null });
+  });
+
+  it("counts references for an engine that stores twice, in batches and in dumps", () => {
+    const { events, sent } = create([run(1, 3), run(2, 3)], true);
+    events.publish(0, [run(1, 3)]);
+    events.publish(0, [run(1, 3)]);
+    events.publish(0, [removed(2)]);
+    events.publish(0, [removed(2)]);
+
+    expect(sent().map((batch) => unpackKvEvents(batch.events))).toEqual([
+      [run(1, 3)],
+      [removed(2)],
+    ]);
+    const dump = events.history({ dpRank: 0, from: null, dump: null, page: 0 });
+    const told = unpackKvEvents(dump.bodies[0] ?? new Uint8Array());
+    expect(told).toHaveLength(2);
+    expect(told[1]).toMatchObject({ sequenceHashes: new Uint8Array([4, 0, 0, 0, 0, 0, 0, 0]) });
+  });
+
   it("answers for a rank that has told nothing", () => {
     const { events } = create();
 
-    expect(events.history({ dpRank: 0, from: 1 })).toMatchObject({
+    expect(events.history({ dpRank: 0, from: 1, dump: null, page: 0 })).toMatchObject({
       kind: "batches",
       lastSequence: 0,
       bodies: [],

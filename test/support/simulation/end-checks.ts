@@ -1,7 +1,8 @@
-import { KvFeed, type KvSnapshot, unpackKvEvents } from "@baton/protocol";
+import { unpackKvEvents } from "@baton/protocol";
 import type { BusWatch } from "./bus-watch.ts";
 import { hashesAfter } from "./kv-picture.ts";
 import type { SimCluster } from "./sim-cluster.ts";
+import type { RankDump } from "./visitor.ts";
 
 /** Figures that are zero when nothing runs. */
 const heldGauges = [
@@ -76,28 +77,27 @@ export function checkHandlerErrors(cluster: SimCluster, report: (problem: string
   }
 }
 
-/** Where the picture of the feed's followers, or a snapshot for a late one, is not what the engines hold. */
+/** Where the picture of the feed's followers, or a dump for a late one, is not what the engines hold. */
 export function kvDifferences(
   cluster: SimCluster,
   watch: BusWatch,
-  snapshot: KvSnapshot,
+  dumps: readonly RankDump[],
 ): string[] {
   const differences: string[] = [];
-  const dumps = snapshot.dumps.map((bytes) => KvFeed.decode(bytes));
   for (const { actor, id, organs, role } of cluster.living()) {
     if (role !== "worker" || organs.engine === null) continue;
     const { generation } = actor.heartbeat();
-    if (watch.picture.isGone(id, generation)) continue;
     const held = hashesAfter(organs.engine.dumpKv(0));
     const seen = watch.picture.held(id, 0, generation);
     if (seen !== null && !isSame(seen, held)) {
       differences.push(`the feed knows ${seen.size} blocks of ${id}, which holds ${held.size}`);
     }
     const dump = dumps.find((entry) => entry.workerId === id && entry.generation === generation);
-    const dumped = dump === undefined ? null : hashesAfter(unpackKvEvents(dump.events));
+    const events = dump?.bodies.flatMap((body) => unpackKvEvents(body));
+    const dumped = events === undefined ? null : hashesAfter(events);
     if (dumped === null || !isSame(dumped, held)) {
       const size = dumped === null ? "no" : String(dumped.size);
-      differences.push(`the snapshot has ${size} blocks of ${id}, which holds ${held.size}`);
+      differences.push(`the dump has ${size} blocks of ${id}, which holds ${held.size}`);
     }
   }
   return [...differences, ...creditedDead(cluster, watch)];

@@ -3,8 +3,8 @@ import { type KvEvent, KvFeed, unpackKvEvents } from "@baton/protocol";
 interface RankPicture {
   readonly generation: number;
   sequence: number;
-  /** Whether all of it is known: from its first batch on, or from a dump. */
-  readonly isWhole: boolean;
+  /** Whether all of it is known: from its first batch on, nothing skipped. */
+  isWhole: boolean;
   readonly hashes: Set<string>;
 }
 
@@ -39,11 +39,18 @@ export class KvPicture {
       }
       return;
     }
+    if (entry.kind === "back") {
+      if (entry.generation < gone) {
+        this.#report(`${entry.workerId} is back as ${entry.generation}, and ${gone} is gone`);
+      }
+      this.#gone.set(entry.workerId, entry.generation - 1);
+      return;
+    }
     if (entry.generation <= gone) {
       this.#report(`a ${entry.kind} of ${key} generation ${entry.generation}, which is gone`);
       return;
     }
-    if (entry.kind === "dump") this.#replace(key, entry);
+    if (entry.kind === "reached") this.#skip(key, entry);
     else this.#apply(key, entry);
   }
 
@@ -51,11 +58,6 @@ export class KvPicture {
   held(workerId: string, dpRank: number, generation: number): ReadonlySet<string> | null {
     const rank = this.#ranks.get(`${workerId}/${dpRank}`);
     return rank?.generation === generation && rank.isWhole ? rank.hashes : null;
-  }
-
-  /** Whether a generation was declared gone: nothing of it comes any more, should it turn out to live. */
-  isGone(workerId: string, generation: number): boolean {
-    return generation <= (this.#gone.get(workerId) ?? 0);
   }
 
   /** The workers that it knows something of. */
@@ -73,9 +75,11 @@ export class KvPicture {
     this.#gone.clear();
   }
 
-  #replace(key: string, { generation, sequence, events }: KvFeed): void {
-    const hashes = hashesAfter(unpackKvEvents(events));
-    this.#ranks.set(key, { generation, sequence, isWhole: true, hashes });
+  /** What led there is not on the feed. */
+  #skip(key: string, { generation, sequence }: KvFeed): void {
+    const isKnown = this.#ranks.get(key)?.generation === generation;
+    const isWhole = sequence === 0 && !isKnown;
+    this.#ranks.set(key, { generation, sequence, isWhole, hashes: new Set() });
   }
 
   #apply(key: string, { generation, sequence, events }: KvFeed): void {
@@ -85,9 +89,10 @@ export class KvPicture {
       rank = { generation, sequence: sequence - 1, isWhole, hashes: new Set() };
       this.#ranks.set(key, rank);
     }
-    if (sequence !== rank.sequence + 1) {
-      this.#report(`${key} goes from batch ${rank.sequence} to ${sequence} without a dump`);
+    if (sequence <= rank.sequence) {
+      this.#report(`${key} goes from batch ${rank.sequence} to ${sequence}`);
     }
+    if (sequence !== rank.sequence + 1) rank.isWhole = false;
     rank.sequence = sequence;
     for (const event of unpackKvEvents(events)) applyEvent(rank.hashes, event);
   }

@@ -16,7 +16,11 @@ export interface ClusterShape {
   readonly aggregated: number;
   /** Decode workers that serve without prefill workers too. */
   readonly isDecodeOnly: boolean;
-  readonly routerMode: "round-robin" | "random" | "least-loaded";
+  readonly routerMode: "round-robin" | "random" | "least-loaded" | "power-of-two" | "two-tier" | "kv";
+  /** Seconds for which an idle session keeps its worker; null: sessions have no effect. */
+  readonly sessionTtlSecs: number | null;
+  /** Whether routers count what they sent on its way as cached before the event of it comes. */
+  readonly predictsOnRoute: boolean;
   readonly minDelayMs: number;
   readonly maxDelayMs: number;
   readonly maxPayloadBytes: number;

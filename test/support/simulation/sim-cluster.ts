@@ -266,7 +266,12 @@ export class SimCluster {
   }
 
   #routerFlags(): Readonly<Record<string, unknown>> {
-    return { "router-mode": this.#plan.shape.routerMode };
+    const { predictsOnRoute, routerMode, sessionTtlSecs } = this.#plan.shape;
+    return {
+      "router-mode": routerMode,
+      ...(sessionTtlSecs === null ? {} : { "session-affinity-ttl-secs": sessionTtlSecs }),
+      ...(predictsOnRoute ? { "predicted-ttl-secs": 2 } : {}),
+    };
   }
 
   #workerFlags({ rack, workerType }: PlannedActor): Readonly<Record<string, unknown>> {

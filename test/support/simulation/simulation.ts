@@ -192,16 +192,16 @@ export class Simulation {
     const untilMs = clock.nowMs() + restBoundMs;
     for (;;) {
       let differences: readonly string[] | null = null;
-      this.#visitor.askForSnapshot().then(
-        (snapshot) => {
-          differences = kvDifferences(this.#cluster, this.#watch, snapshot);
+      this.#visitor.askForDumps().then(
+        (dumps) => {
+          differences = kvDifferences(this.#cluster, this.#watch, dumps);
         },
         (error: unknown) => {
-          differences = [`no snapshot: ${String(error)}`];
+          differences = [`no dumps: ${String(error)}`];
         },
       );
       await this.#until(() => differences !== null, restBoundMs);
-      const found: readonly string[] = differences ?? ["no answer to a request for a snapshot"];
+      const found: readonly string[] = differences ?? ["no answer to a request for dumps"];
       if (found.length === 0 || clock.nowMs() >= untilMs) return found;
       await clock.advanceBy(500);
     }

@@ -1,6 +1,9 @@
 import {
   actorId,
-  KvSnapshot,
+  GetKvHistory,
+  KvHistory,
+  type KvPosition,
+  KvPositions,
   nameToken,
   type SubjectRow,
   Subjects,
@@ -12,6 +15,11 @@ import { SimMetrics } from "./sim-metrics.ts";
 
 /** Who comes to look, and to publish what is no message. */
 export const visitorId = actorId("visitor");
+/** All that a rank holds. */
+export type RankDump = Pick<KvPosition, "workerId" | "generation" | "dpRank"> & {
+  readonly bodies: readonly Uint8Array[];
+};
+
 /** Somebody on the bus who is no actor: asks for what anybody may ask, and says what nobody understands. */
 export class Visitor {
   readonly #cluster: SimCluster;
@@ -30,11 +38,26 @@ export class Visitor {
     });
   }
 
-  /** What the aggregator answers to a follower that comes late. Rejects if it does not. */
-  async askForSnapshot(): Promise<KvSnapshot> {
-    const subject = new Subjects(this.#cluster.namespace).getKvSnapshot(simModel);
+  /** What the aggregator tells a follower that comes late. Rejects if it does not. */
+  async askForDumps(): Promise<RankDump[]> {
+    const subject = new Subjects(this.#cluster.namespace).getKvPositions(simModel);
     const answer = await this.#bus.request(subject, new Uint8Array(0), { timeoutMs: 2_000 });
-    return KvSnapshot.decode(answer);
+    return Promise.all(KvPositions.decode(answer).ranks.map((rank) => this.#askForDump(rank)));
+  }
+
+  async #askForDump({ workerId, generation, dpRank }: KvPosition): Promise<RankDump> {
+    const subject = new Subjects(this.#cluster.namespace).getKvHistory(simModel);
+    const bodies: Uint8Array[] = [];
+    let dump: number | null = null;
+    for (let page: number | null = 0; page !== null; ) {
+      const about = { workerId, generation, dpRank };
+      const ask = GetKvHistory.encode({ ...about, from: null, dump, page, atLeast: 0 });
+      const answer = KvHistory.decode(await this.#bus.request(subject, ask, { timeoutMs: 2_000 }));
+      bodies.push(...answer.bodies);
+      dump = answer.lastSequence;
+      page = answer.next;
+    }
+    return { workerId, generation, dpRank, bodies };
   }
 
   /** Says it on one kind of subject, to every actor that may listen there. Kinds without a message are left out. */

@@ -15,7 +15,7 @@ const events = packKvEvents([
     sequenceHashes: new Uint8Array(8 * blocks),
   },
 ]);
-const sent = { batch: 0, dump: 0, gone: 0 };
+const sent = { batch: 0, reached: 0, gone: 0, back: 0 };
 const feed = new ModelFeed({ epoch: 1, sent, publish: () => true });
 const table = new SourceTable(
   {
@@ -29,7 +29,7 @@ const table = new SourceTable(
   {
     clock: new ManualClock(),
     counts: makeTableCounts(),
-    lookUp: () => ({ id, generation: 1, model, isLost: false }),
+    lookUp: () => ({ id, generation: 1, model, isLost: false, dpRanks: [0] }),
     emit: (_model, entry) => feed.emit(entry),
     ask: () => undefined,
   },

@@ -23,33 +23,22 @@ interface RecoveryContext extends RecoveryOptions {
 }
 
 /**
- * - `gap.found`: something is missing, or not even the beginning is known
- * - `base.known`: the first batch of the generation was heard, so nothing is missing
- * - `dump.wanted`: a consumer needs a dump
- * - `batch.heard`: only sent while there is a hole
+ * - `gap.found`: something is missing
+ * - `position.wanted`: nobody knows how far the worker has come
  * - `source.held`, `source.resumed`: the worker fell silent, and came back
  */
 export type RecoveryEvent =
-  | { readonly type: "base.known" }
   | { readonly type: "gap.found" }
-  | { readonly type: "dump.wanted" }
+  | { readonly type: "position.wanted" }
   | { readonly type: "answer.taken" }
   | { readonly type: "ask.failed" }
-  | { readonly type: "batch.heard" }
   | { readonly type: "bus.restored" }
   | { readonly type: "source.held" }
   | { readonly type: "source.resumed" }
   | { readonly type: "source.closed" };
 
 /** The states of one rank's source. */
-export type RecoveryState =
-  | "unknown"
-  | "following"
-  | "asking"
-  | "waiting"
-  | "holed"
-  | "held"
-  | "closed";
+export type RecoveryState = "following" | "asking" | "waiting" | "held" | "closed";
 
 /**
  * The recovery of one rank of one worker's generation. Batches that come in order never reach it: it hears a gap, the
@@ -77,24 +66,17 @@ export const recoveryMachine = setup({
 }).createMachine({
   id: "kv-source",
   context: ({ input }) => ({ ...input, failures: 0 }),
-  initial: "unknown",
+  initial: "following",
   on: {
     "source.held": ".held",
     "source.closed": ".closed",
   },
   states: {
-    unknown: {
-      on: {
-        "base.known": "following",
-        "gap.found": "asking",
-        "dump.wanted": "asking",
-      },
-    },
     following: {
       entry: "startAnew",
       on: {
         "gap.found": "asking",
-        "dump.wanted": "asking",
+        "position.wanted": "asking",
         // Batches may have gone by unheard: only the worker knows.
         "bus.restored": "asking",
       },
@@ -104,7 +86,7 @@ export const recoveryMachine = setup({
       on: {
         "answer.taken": "following",
         "ask.failed": [
-          { guard: "isLastAttempt", target: "holed" },
+          { guard: "isLastAttempt", target: "following", actions: "giveUp" },
           { target: "waiting", actions: "countFailure" },
         ],
       },
@@ -112,14 +94,6 @@ export const recoveryMachine = setup({
     waiting: {
       after: { backoff: "asking" },
       on: { "bus.restored": "asking" },
-    },
-    holed: {
-      entry: ["startAnew", "giveUp"],
-      on: {
-        "batch.heard": "asking",
-        "dump.wanted": "asking",
-        "bus.restored": "asking",
-      },
     },
     held: {
       entry: "startAnew",

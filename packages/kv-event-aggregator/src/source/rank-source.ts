@@ -1,10 +1,11 @@
 // Hot path: one call of `batch` for each engine step of each worker. In order it costs a comparison and a publish.
 // Bench: bench/source/rank-source.bench.ts
-import { type KvHistory, packKvEvents } from "@baton/protocol";
+
+import { BatchBuffer } from "@baton/kv-router";
+import type { KvHistory } from "@baton/protocol";
 import type { Clock } from "@baton/runtime";
 import { xstateClock } from "@baton/runtime";
 import { type Actor, createActor } from "xstate";
-import { BatchBuffer } from "./batch-buffer.ts";
 import {
   type RecoveryEvent,
   type RecoveryOptions,
@@ -12,8 +13,8 @@ import {
   recoveryMachine,
 } from "./machine.ts";
 
-/** The events of a dump without blocks. */
-const nothing = packKvEvents([]);
+/** An entry that only says how far the rank has come. */
+const nothing = new Uint8Array();
 
 /** Counts of what went wrong, shared by all sources. */
 export interface SourceCounts {
@@ -33,8 +34,8 @@ export interface RankSourceDeps {
   readonly clock: Clock;
   readonly counts: SourceCounts;
   /** Puts an entry on the feed. False if the bus does not take it. */
-  emit(kind: "batch" | "dump", sequence: number, events: Uint8Array): boolean;
-  /** Asks the worker for batches from `from`, or for a dump. Calls `done` later and once, with null if it failed. */
+  emit(kind: "batch" | "reached", sequence: number, events: Uint8Array): boolean;
+  /** Asks the worker for batches from `from`, or with null for how far it has come. Calls `done` later and once, with null if it failed. */
   ask(from: number | null, done: (answer: KvHistory | null) => void): void;
 }
 
@@ -46,7 +47,8 @@ export interface RankSourceOptions extends RecoveryOptions {
 
 /**
  * One rank of one generation of a worker: puts its batches on the feed in order, each once, and gets back from the
- * worker what is missing. What is on the feed already stays in force meanwhile.
+ * worker what is missing. What its ring has no more is skipped with a `reached`: followers ask for it as each needs it. The first
+ * batch that is heard is relayed whatever its number, for the same reason.
  */
 export class RankSource {
   readonly #deps: RankSourceDeps;
@@ -54,9 +56,8 @@ export class RankSource {
   readonly #machine: Actor<typeof recoveryMachine>;
   /** The newest batch on the feed; null before the first. */
   #cursor: number | null = null;
-  #wantsDump = false;
   #asks = 0;
-  #state: RecoveryState = "unknown";
+  #state: RecoveryState = "following";
 
   constructor(options: RankSourceOptions, deps: RankSourceDeps) {
     this.#deps = deps;
@@ -91,23 +92,30 @@ export class RankSource {
 
   /** A batch from the worker. */
   batch(sequence: number, events: Uint8Array): void {
+    const state = this.#state;
+    // What is sent while the worker is held comes back with the recovery that ends the hold.
+    if (state === "held" || state === "closed") return;
+    if (state === "following") this.#cursor ??= sequence - 1;
     const cursor = this.#cursor;
     if (cursor !== null && sequence <= cursor) {
       this.#deps.counts.repeats += 1;
-    } else if (this.#state === "following" && cursor !== null && sequence === cursor + 1) {
-      if (!this.#relay(sequence, events)) this.#miss(sequence, events);
-    } else if (this.#state === "unknown" && sequence === 1) {
-      this.#begin(events);
-    } else if (this.#state !== "held" && this.#state !== "closed") {
-      // What is sent while the worker is held comes back with the recovery that ends the hold.
+    } else if (state !== "following" || cursor === null || sequence !== cursor + 1) {
+      this.#miss(sequence, events);
+    } else if (!this.#relay(sequence, events)) {
       this.#miss(sequence, events);
     }
   }
 
-  /** A consumer needs all that the worker holds. */
-  requestDump(): void {
-    this.#wantsDump = true;
-    this.#send({ type: "dump.wanted" });
+  /** Batches up to `sequence` went by unheard: says so on the feed. */
+  reach(sequence: number): void {
+    if (sequence <= (this.#cursor ?? -1) || this.#state !== "following") return;
+    if (this.#deps.emit("reached", sequence, nothing)) this.#cursor = sequence;
+    else this.locate();
+  }
+
+  /** Asks the worker how far it has come, and says so on the feed. */
+  locate(): void {
+    this.#send({ type: "position.wanted" });
   }
 
   /** The bus was away for a while. */
@@ -136,12 +144,6 @@ export class RankSource {
     if (this.#state !== "closed") this.#machine.send(event);
   }
 
-  #begin(events: Uint8Array): void {
-    this.#cursor = 0;
-    this.#send({ type: "base.known" });
-    if (!this.#relay(1, events)) this.#miss(1, events);
-  }
-
   #relay(sequence: number, events: Uint8Array): boolean {
     if (!this.#deps.emit("batch", sequence, events)) return false;
     this.#cursor = sequence;
@@ -153,12 +155,7 @@ export class RankSource {
     const outcome = this.#buffer.add({ sequence, events });
     if (outcome === "repeated") this.#deps.counts.repeats += 1;
     if (outcome === "overflowed") this.#deps.counts.overflows += 1;
-    if (this.#state === "holed") {
-      this.#wantsDump = true;
-      this.#send({ type: "batch.heard" });
-    } else if (this.#state === "following" || this.#state === "unknown") {
-      this.#findGap();
-    }
+    if (this.#state === "following") this.#findGap();
   }
 
   #findGap(): void {
@@ -170,7 +167,7 @@ export class RankSource {
     const cursor = this.#cursor;
     this.#asks += 1;
     const ask = this.#asks;
-    this.#deps.ask(cursor === null || this.#wantsDump ? null : cursor + 1, (answer) => {
+    this.#deps.ask(cursor === null ? null : cursor + 1, (answer) => {
       if (this.#state === "asking" && ask === this.#asks) this.#hearAnswer(answer);
     });
   }
@@ -179,8 +176,9 @@ export class RankSource {
     const before = this.#cursor;
     const isTaken = answer !== null && this.#take(answer);
     if (isTaken) this.#drainBuffer();
+    const isPart = answer?.kind === "batches" && answer.next !== null;
     // An answer that brings nothing nearer would be asked for again at once, for ever.
-    const isStuck = this.#buffer.size > 0 && before === this.#cursor;
+    const isStuck = (this.#buffer.size > 0 || isPart) && before === this.#cursor;
     if (!isTaken || isStuck) {
       this.#deps.counts.failedAsks += 1;
       this.#send({ type: "ask.failed" });
@@ -189,29 +187,33 @@ export class RankSource {
     this.#deps.counts.recovered += 1;
     this.#send({ type: "answer.taken" });
     if (this.#buffer.size > 0) this.#findGap();
+    else if (isPart) this.#send({ type: "gap.found" });
   }
 
   #take(answer: KvHistory): boolean {
-    return answer.kind === "dump" ? this.#takeDump(answer) : this.#takeBatches(answer);
+    switch (answer.kind) {
+      case "batches":
+        return this.#takeBatches(answer);
+      case "dump":
+        return this.#takePosition(answer.lastSequence);
+      case "none":
+        return false;
+    }
   }
 
-  /** A dump that covers less than the feed has would undo what consumers know. */
-  #takeDump({ lastSequence, bodies: [body = nothing] }: KvHistory): boolean {
-    if (lastSequence < (this.#cursor ?? 0)) return false;
-    if (!this.#deps.emit("dump", lastSequence, body)) return false;
+  /** The worker's ring has no more what is missing: whoever needs it asks for a dump. */
+  #takePosition(lastSequence: number): boolean {
+    const cursor = this.#cursor ?? -1;
+    if (lastSequence <= cursor) return lastSequence === cursor;
+    if (!this.#deps.emit("reached", lastSequence, nothing)) return false;
     this.#cursor = lastSequence;
-    this.#wantsDump = false;
     return true;
   }
 
   #takeBatches({ lastSequence, bodies }: KvHistory): boolean {
-    const cursor = this.#cursor ?? 0;
     const first = lastSequence - bodies.length + 1;
-    if (this.#wantsDump || first > cursor + 1) {
-      this.#wantsDump = true;
-      return false;
-    }
-    this.#cursor = cursor;
+    this.#cursor ??= first - 1;
+    if (first > this.#cursor + 1) return false;
     return bodies.every((body, index) => {
       const sequence = first + index;
       return sequence <= (this.#cursor ?? 0) || this.#relay(sequence, body);
@@ -230,11 +232,11 @@ export class RankSource {
     }
   }
 
-  /** Nobody can tell what is missing: consumers get what there is, and a dump as soon as the worker can be asked. */
+  /** Nobody can tell what is missing: followers get what there is, and see the gap. */
   #giveUp(): void {
     let next = this.#buffer.first;
     while (next !== undefined) {
-      const missing = next.sequence - (this.#cursor ?? 0) - 1;
+      const missing = this.#cursor === null ? 0 : next.sequence - this.#cursor - 1;
       if (!this.#relay(next.sequence, next.events)) return;
       this.#deps.counts.holes += missing;
       this.#buffer.shift();

@@ -1,4 +1,11 @@
-import type { KvEvents, KvFeedKind, KvHistory, ModelName, WorkerId } from "@baton/protocol";
+import type {
+  KvEvents,
+  KvFeedKind,
+  KvHistory,
+  KvPosition,
+  ModelName,
+  WorkerId,
+} from "@baton/protocol";
 import type { Clock } from "@baton/runtime";
 import { BoundedMap } from "./bounded-map.ts";
 import { RankSource, type RankSourceOptions, type SourceCounts } from "./rank-source.ts";
@@ -10,6 +17,8 @@ export interface ListedWorker {
   readonly generation: number;
   readonly model: ModelName;
   readonly isLost: boolean;
+  /** Its ranks by number. */
+  readonly dpRanks: readonly number[];
 }
 
 /** Counts of the table, beside those of its sources. */
@@ -21,6 +30,8 @@ export interface TableCounts extends SourceCounts {
   /** Batches that came when no source more may be kept. */
   refused: number;
   gone: number;
+  /** Generations that had been given up for their silence, and were heard again. */
+  back: number;
 }
 
 /** Zero of everything. */
@@ -36,6 +47,7 @@ export function makeTableCounts(): TableCounts {
     unlisted: 0,
     refused: 0,
     gone: 0,
+    back: 0,
   };
 }
 
@@ -55,7 +67,7 @@ export interface SourceAsk {
   readonly workerId: WorkerId;
   readonly generation: number;
   readonly dpRank: number;
-  /** Null: a dump. */
+  /** Null: how far it has come. */
   readonly from: number | null;
 }
 
@@ -81,16 +93,20 @@ export interface SourceTableOptions extends RankSourceOptions {
 
 interface Missed {
   readonly generation: number;
-  readonly ranks: Set<number>;
+  /** The newest batch of each rank. */
+  readonly ranks: Map<number, number>;
 }
+
+/** One that can be emitted later as well as now. */
+type OwedEntry = readonly [model: ModelName, entry: SourceEntry];
 
 const noEvents = new Uint8Array();
 /** Most ranks of one unlisted worker that are remembered. */
 const maxMissedRanks = 64;
 
 /**
- * The sources of all workers. Fences generations: once `gone` of a generation has been emitted, or is owed because
- * the bus is away, nothing of it or of an earlier one is emitted again.
+ * The sources of all workers. Fences generations: once `gone` of a generation has been emitted, or is owed because the bus is
+ * away, nothing of it or of an earlier one is emitted again; unless it was only silent, and is heard again: then `back` comes first.
  */
 export class SourceTable {
   readonly #options: SourceTableOptions;
@@ -100,7 +116,9 @@ export class SourceTable {
   /** Workers that sent batches before they were listed: what they sent is asked for when they are. */
   readonly #missed: BoundedMap<WorkerId, Missed>;
   readonly #held = new Set<WorkerSource>();
-  #owed: WorkerSource[] = [];
+  /** Workers that were given up for their silence alone, with their generation. */
+  readonly #silent: BoundedMap<WorkerId, number>;
+  #owed: OwedEntry[] = [];
   #ranks = 0;
 
   constructor(options: SourceTableOptions, deps: SourceTableDeps) {
@@ -108,6 +126,7 @@ export class SourceTable {
     this.#deps = deps;
     this.#fences = new BoundedMap(options.maxSources);
     this.#missed = new BoundedMap(options.maxSources);
+    this.#silent = new BoundedMap(options.maxSources);
   }
 
   /** Ranks that are followed. */
@@ -134,21 +153,26 @@ export class SourceTable {
   }
 
   /**
-   * A worker is lost. `isFinal`: it said goodbye or has been replaced; else it may come back for a while. Consumers
-   * may hold blocks of a worker that has not been heard here, so every lost worker is told of.
+   * A worker is lost. `end`: `final` if it said goodbye or has been replaced, `at once` if nobody waits for it, though it may be
+   * heard again; else it may come back for a while first. Consumers may hold blocks of a worker that has not been heard here,
+   * so every lost worker is told of.
    */
-  lose(worker: ListedWorker, isFinal: boolean): void {
+  lose(worker: ListedWorker, end: "held" | "at once" | "final"): void {
+    if (end === "final" && this.#silent.get(worker.id) === worker.generation) {
+      this.#silent.delete(worker.id);
+    }
     if (this.isFenced(worker.id, worker.generation)) return;
     const known = this.#workers.get(worker.id);
     if (known !== undefined && known.generation > worker.generation) return;
     const source = known?.generation === worker.generation ? known : this.#open(worker);
     const { lostHoldMs } = this.#options;
-    if (isFinal || lostHoldMs <= 0) {
-      this.#bury(source);
-      return;
+    const mayReturn = end !== "final";
+    if (end === "held" && lostHoldMs > 0) {
+      this.#held.add(source);
+      source.hold(this.#deps.clock.setTimer(lostHoldMs, () => this.#bury(source, mayReturn)));
+    } else {
+      this.#bury(source, mayReturn);
     }
-    this.#held.add(source);
-    source.hold(this.#deps.clock.setTimer(lostHoldMs, () => this.#bury(source)));
   }
 
   /** The catalog or the life of workers has changed. */
@@ -159,22 +183,26 @@ export class SourceTable {
       this.#held.delete(source);
       source.resume();
     }
-    for (const [id, missed] of this.#missed) {
+    for (const [id, generation] of this.#silent) {
       const listed = this.#deps.lookUp(id);
-      if (listed === undefined || listed.generation < missed.generation) continue;
-      this.#missed.delete(id);
-      if (listed.generation > missed.generation) continue;
-      for (const dpRank of missed.ranks) this.requestDump(listed, dpRank);
+      if (listed?.generation === generation && !listed.isLost) this.#bringBack(listed);
+    }
+    for (const [id, missed] of this.#missed) this.#catchUp(id, missed);
+  }
+
+  /** The ranks of a model that are followed, those of silent workers included, and how far the feed has come with each. */
+  *positions(model: ModelName): Generator<KvPosition> {
+    for (const { id: workerId, generation, model: served, ranks } of this.#workers.values()) {
+      if (served !== model) continue;
+      for (const [dpRank, { cursor }] of ranks) {
+        yield { workerId, generation, dpRank, sequence: cursor };
+      }
     }
   }
 
-  /** Sees to it that a dump of a rank comes on the feed. */
-  requestDump(worker: ListedWorker, dpRank: number): void {
-    const known = this.#workers.get(worker.id);
-    if (this.isFenced(worker.id, worker.generation)) return;
-    if (known !== undefined && known.generation > worker.generation) return;
-    const source = known?.generation === worker.generation ? known : this.#open(worker);
-    this.#rank(source, dpRank)?.requestDump();
+  /** Whether that generation of a worker is followed, be it silent. */
+  follows(id: WorkerId, generation: number): boolean {
+    return this.#workers.get(id)?.generation === generation;
   }
 
   /** Whether a generation of a worker, or a later one, has been given up. */
@@ -186,7 +214,7 @@ export class SourceTable {
   busRestored(): void {
     const owed = this.#owed;
     this.#owed = [];
-    for (const source of owed) this.#emitGone(source);
+    for (const [model, entry] of owed) this.#emitOrOwe(model, entry);
     for (const worker of this.#workers.values()) {
       for (const rank of worker.ranks.values()) rank.busRestored();
     }
@@ -203,7 +231,8 @@ export class SourceTable {
   }
 
   /** Finds the source of a batch whose generation is not the one that is followed. */
-  #admit({ workerId, generation, dpRank }: KvEvents): WorkerSource | undefined {
+  #admit(batch: KvEvents): WorkerSource | undefined {
+    const { workerId, generation } = batch;
     const { counts, lookUp } = this.#deps;
     const known = this.#workers.get(workerId)?.generation ?? 0;
     if (generation < known || this.isFenced(workerId, generation)) {
@@ -213,7 +242,7 @@ export class SourceTable {
     const listed = lookUp(workerId);
     if (listed === undefined || listed.generation < generation) {
       counts.unlisted += 1;
-      this.#miss(workerId, generation, dpRank);
+      this.#miss(batch);
       return undefined;
     }
     if (listed.generation > generation) {
@@ -226,7 +255,8 @@ export class SourceTable {
   /** Begins to follow a generation; an earlier one is gone with it. */
   #open(worker: ListedWorker): WorkerSource {
     const earlier = this.#workers.get(worker.id);
-    if (earlier !== undefined) this.#bury(earlier);
+    if (earlier !== undefined) this.#bury(earlier, false);
+    this.#silent.delete(worker.id);
     const source = new WorkerSource(worker);
     this.#workers.set(worker.id, source);
     return source;
@@ -254,27 +284,54 @@ export class SourceTable {
     return rank;
   }
 
-  #miss(workerId: WorkerId, generation: number, dpRank: number): void {
+  #miss({ workerId, generation, dpRank, sequence }: KvEvents): void {
     const known = this.#missed.get(workerId);
     if (known?.generation !== generation) {
-      this.#missed.set(workerId, { generation, ranks: new Set([dpRank]) });
-    } else if (known.ranks.size < maxMissedRanks) known.ranks.add(dpRank);
+      this.#missed.set(workerId, { generation, ranks: new Map([[dpRank, sequence]]) });
+    } else if (known.ranks.size < maxMissedRanks || known.ranks.has(dpRank)) {
+      known.ranks.set(dpRank, Math.max(sequence, known.ranks.get(dpRank) ?? 0));
+    }
   }
 
-  #bury(source: WorkerSource): void {
+  /** Batches of a worker went by before it was listed. */
+  #catchUp(id: WorkerId, { generation, ranks }: Missed): void {
+    const listed = this.#deps.lookUp(id);
+    if (listed === undefined || listed.generation < generation) return;
+    this.#missed.delete(id);
+    if (listed.generation > generation || this.isFenced(id, generation)) return;
+    const known = this.#workers.get(id);
+    if (known !== undefined && known.generation > generation) return;
+    const source = known?.generation === generation ? known : this.#open(listed);
+    for (const [dpRank, sequence] of ranks) this.#rank(source, dpRank)?.reach(sequence);
+  }
+
+  /** A generation that was given up lives: it is on the feed again, and followers learn how far it has come. */
+  #bringBack(worker: ListedWorker): void {
+    const { id: workerId, generation, model } = worker;
+    this.#fences.delete(workerId);
+    this.#deps.counts.back += 1;
+    const entry = { kind: "back", workerId, generation, dpRank: 0, sequence: 0 } as const;
+    this.#emitOrOwe(model, { ...entry, events: noEvents });
+    const source = this.#open(worker);
+    for (const dpRank of worker.dpRanks) this.#rank(source, dpRank)?.locate();
+  }
+
+  #bury(source: WorkerSource, mayReturn: boolean): void {
     source.close();
     this.#held.delete(source);
     this.#ranks -= source.ranks.size;
-    if (this.#workers.get(source.id) === source) this.#workers.delete(source.id);
-    this.#fences.set(source.id, source.generation);
-    this.#emitGone(source);
+    const { id: workerId, generation, model } = source;
+    if (this.#workers.get(workerId) === source) this.#workers.delete(workerId);
+    this.#fences.set(workerId, generation);
+    if (mayReturn) this.#silent.set(workerId, generation);
+    this.#deps.counts.gone += 1;
+    const entry = { kind: "gone", workerId, generation, dpRank: 0, sequence: 0 } as const;
+    this.#emitOrOwe(model, { ...entry, events: noEvents });
   }
 
-  #emitGone(source: WorkerSource): void {
-    const { id: workerId, generation, model } = source;
-    const entry = { kind: "gone", workerId, generation, dpRank: 0, sequence: 0 } as const;
-    if (this.#deps.emit(model, { ...entry, events: noEvents })) this.#deps.counts.gone += 1;
-    else this.#owed.push(source);
+  /** In order: what comes after something that is owed is owed too. */
+  #emitOrOwe(model: ModelName, entry: SourceEntry): void {
+    if (this.#owed.length > 0 || !this.#deps.emit(model, entry)) this.#owed.push([model, entry]);
   }
 
   #sum(read: (rank: RankSource) => number): number {

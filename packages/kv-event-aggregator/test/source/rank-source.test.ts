@@ -1,4 +1,4 @@
-import { type KvHistory, unpackKvEvents, workerId } from "@baton/protocol";
+import { type KvHistory, workerId } from "@baton/protocol";
 import { ManualClock } from "@baton/runtime";
 import { describe, expect, it } from "vitest";
 import { RankSource, type SourceCounts } from "../../src/source/rank-source.ts";
@@ -45,8 +45,15 @@ function sourceWith(options: { readonly bufferedBatches?: number } = {}) {
   return { source, clock, counts, feed, bodies, asks, bus, hear };
 }
 
-function history(kind: KvHistory["kind"], lastSequence: number, bodies: number): KvHistory {
+function history(
+  kind: KvHistory["kind"],
+  lastSequence: number,
+  bodies: number,
+  next: number | null = null,
+): KvHistory {
   return {
+    page: 0,
+    next,
     workerId: workerId("w"),
     generation: 1,
     dpRank: 0,
@@ -81,35 +88,47 @@ describe("RankSource", () => {
     expect(asks.length).toBe(1);
   });
 
-  it("takes a dump when the worker has the range no more", () => {
+  it("says how far the worker is when it has the range no more: who needs it asks", () => {
     const { feed, hear, asks, source } = sourceWith();
     hear(1, 9, 10);
 
     asks[0]?.done(history("dump", 9, 1));
 
-    expect(feed).toEqual(["batch 1", "dump 9", "batch 10"]);
+    expect(feed).toEqual(["batch 1", "reached 9", "batch 10"]);
     expect(source.cursor).toBe(10);
   });
 
-  it("asks for a dump when the first batch it hears is not the first there was", () => {
+  it("relays the first batch that it hears, whatever its number", () => {
     const { feed, hear, asks } = sourceWith();
-    hear(7);
 
-    expect(asks.map(({ from }) => from)).toEqual([null]);
-    asks[0]?.done(history("dump", 8, 1));
-    hear(8, 9);
+    hear(7, 8);
 
-    expect(feed).toEqual(["dump 8", "batch 9"]);
+    expect(feed).toEqual(["batch 7", "batch 8"]);
+    expect(asks).toEqual([]);
   });
 
-  it("puts a dump without blocks on the feed, so that consumers drop what they had", () => {
-    const { feed, bodies, hear, asks } = sourceWith();
-    hear(7);
+  it("asks on where an answer ends that did not hold all", () => {
+    const { feed, hear, asks, counts } = sourceWith();
+    hear(1, 6);
 
-    asks[0]?.done(history("dump", 7, 0));
+    asks[0]?.done(history("batches", 3, 2, 4));
+    expect(asks.map(({ from }) => from)).toEqual([2, 4]);
+    asks[1]?.done(history("batches", 6, 3));
 
-    expect(feed).toEqual(["dump 7"]);
-    expect(unpackKvEvents(bodies[0] ?? new Uint8Array())).toEqual([]);
+    expect(feed).toEqual([1, 2, 3, 4, 5, 6].map((sequence) => `batch ${sequence}`));
+    expect(counts.failedAsks).toBe(0);
+  });
+
+  it("asks on after a check whose answer did not hold all", () => {
+    const { source, hear, asks, feed } = sourceWith();
+    hear(1);
+
+    source.busRestored();
+    asks[0]?.done(history("batches", 2, 1, 3));
+    asks[1]?.done(history("batches", 3, 1));
+
+    expect(feed).toEqual(["batch 1", "batch 2", "batch 3"]);
+    expect(source.state).toBe("following");
   });
 
   it("starts another recovery for a gap that an answer leaves open", () => {
@@ -125,16 +144,16 @@ describe("RankSource", () => {
     expect(counts).toMatchObject({ gaps: 2, recovered: 2 });
   });
 
-  it("asks for a dump if the answer does not reach back far enough", async () => {
+  it("does not take an answer that leaves something out", async () => {
     const { hear, asks, clock, feed } = sourceWith();
     hear(1, 9);
 
     asks[0]?.done(history("batches", 9, 2));
     await clock.advanceBy(200);
-    expect(asks.map(({ from }) => from)).toEqual([2, null]);
+    expect(asks.map(({ from }) => from)).toEqual([2, 2]);
     asks[1]?.done(history("dump", 9, 1));
 
-    expect(feed).toEqual(["batch 1", "dump 9"]);
+    expect(feed).toEqual(["batch 1", "reached 9"]);
   });
 
   it("does not take an answer that brings nothing, nor a dump that is older than the feed", async () => {
@@ -149,7 +168,7 @@ describe("RankSource", () => {
     expect(counts.failedAsks).toBe(2);
   });
 
-  it("goes on with a counted hole after the last attempt, and asks for a dump at the next batch", async () => {
+  it("goes on with a counted hole after the last attempt: who follows sees it, and asks", async () => {
     const { source, hear, asks, clock, feed, counts } = sourceWith();
     hear(1, 4, 5, 7);
     for (const waitMs of [200, 400, 0]) {
@@ -157,15 +176,13 @@ describe("RankSource", () => {
       await clock.advanceBy(waitMs);
     }
 
-    expect(source.state).toBe("holed");
+    expect(source.state).toBe("following");
     expect(feed).toEqual(["batch 1", "batch 4", "batch 5", "batch 7"]);
     expect(counts).toMatchObject({ holes: 3, failedAsks: 3 });
     hear(8);
-    expect(asks.at(-1)?.from).toBeNull();
-    asks.at(-1)?.done(history("dump", 8, 1));
 
-    expect(feed.at(-1)).toBe("dump 8");
-    expect(source.state).toBe("following");
+    expect(feed.at(-1)).toBe("batch 8");
+    expect(asks.length).toBe(3);
   });
 
   it("keeps at most its limit of batches, and counts what it lets go", () => {
@@ -228,7 +245,8 @@ describe("RankSource", () => {
     asks[0]?.done(history("batches", 4, 3));
     hear(2, 3, 4, 5);
     source.resume();
-    source.requestDump();
+    source.locate();
+    source.reach(9);
     await clock.advanceBy(60_000);
 
     expect(feed).toEqual(["batch 1"]);
@@ -249,13 +267,39 @@ describe("RankSource", () => {
     expect(feed).toEqual(["batch 1", "batch 2", "batch 3"]);
   });
 
-  it("brings a dump when a consumer needs one", () => {
-    const { source, hear, asks, feed } = sourceWith();
-    hear(1);
+  it("says how far a worker is of which nothing was heard", () => {
+    const { source, asks, feed, hear } = sourceWith();
 
-    source.requestDump();
-    asks[0]?.done(history("dump", 1, 1));
+    source.locate();
+    expect(asks.map(({ from }) => from)).toEqual([null]);
+    asks[0]?.done(history("dump", 5, 1));
+    hear(6);
 
-    expect(feed).toEqual(["batch 1", "dump 1"]);
+    expect(feed).toEqual(["reached 5", "batch 6"]);
+  });
+
+  it("tells of batches that went by unheard, and asks the worker if the bus does not take that", () => {
+    const { source, asks, feed, bus } = sourceWith();
+    source.reach(4);
+    source.reach(3);
+    expect(feed).toEqual(["reached 4"]);
+
+    bus.isUp = false;
+    source.reach(6);
+    bus.isUp = true;
+    asks[0]?.done(history("batches", 6, 2));
+
+    expect(feed).toEqual(["reached 4", "batch 5", "batch 6"]);
+  });
+
+  it("asks again after an answer that says nothing", async () => {
+    const { hear, asks, clock, feed } = sourceWith();
+    hear(1, 3);
+
+    asks[0]?.done(history("none", 0, 0));
+    await clock.advanceBy(200);
+    asks[1]?.done(history("batches", 3, 2));
+
+    expect(feed).toEqual(["batch 1", "batch 2", "batch 3"]);
   });
 });

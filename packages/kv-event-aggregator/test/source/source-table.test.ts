@@ -39,7 +39,7 @@ function tableWith(options: Partial<SourceTableOptions> = {}) {
     },
   );
   const list = (id: string, generation = 1, isLost = false): ListedWorker => {
-    const worker = { id: id as WorkerId, generation, model, isLost };
+    const worker = { id: id as WorkerId, generation, model, isLost, dpRanks: [0] };
     listed.set(id, worker);
     table.workersChanged();
     return worker;
@@ -80,7 +80,7 @@ describe("SourceTable", () => {
     const source = new FakeSource("w", 1);
     list("w");
     hear(source.change(stored(1)));
-    table.lose(list("w", 1, true), false);
+    table.lose(list("w", 1, true), "held");
     await clock.advanceBy(4_900);
     source.change(stored(2));
 
@@ -89,43 +89,106 @@ describe("SourceTable", () => {
     await clock.advanceBy(10_000);
 
     expect(feed).toEqual(["batch w/1.0 1", "batch w/1.0 2"]);
-    table.lose(list("w", 1, true), false);
+    table.lose(list("w", 1, true), "held");
     await clock.advanceBy(5_000);
     expect(feed.at(-1)).toBe("gone w/1.0 0");
-    list("w");
     hear(source.change(stored(3)));
     expect(feed.length).toBe(3);
+  });
+
+  it("takes a generation back that was given up for its silence, and says how far it is", async () => {
+    const { table, feed, list, hear, asks, clock, counts } = tableWith();
+    const source = new FakeSource("w", 1);
+    list("w");
+    hear(source.change(stored(1)));
+    table.lose(list("w", 1, true), "held");
+    await clock.advanceBy(5_000);
+    source.change(stored(2));
+
+    list("w");
+    asks[0]?.done(source.history(asks[0].ask.from));
+    hear(source.change(stored(3)));
+
+    expect(feed.slice(1)).toEqual([
+      "gone w/1.0 0",
+      "back w/1.0 0",
+      "reached w/1.0 2",
+      "batch w/1.0 3",
+    ]);
+    expect(counts).toMatchObject({ gone: 1, back: 1 });
+  });
+
+  it("takes none back that has said goodbye, or was replaced meanwhile", async () => {
+    const { table, feed, list, clock } = tableWith();
+    table.lose(list("left", 1, true), "final");
+    list("left", 1);
+    table.lose(list("replaced", 1, true), "at once");
+    table.lose(list("replaced", 2, true), "at once");
+    list("replaced", 1);
+    table.lose(list("silent", 1, true), "held");
+    await clock.advanceBy(5_000);
+    table.lose(list("silent", 1, true), "final");
+    list("silent", 1);
+
+    expect(feed.filter((entry) => entry.startsWith("back"))).toEqual([]);
+  });
+
+  it("owes gone and back in their order", async () => {
+    const { table, feed, list, bus } = tableWith();
+    bus.isUp = false;
+    table.lose(list("w", 1, true), "at once");
+    list("w");
+    bus.isUp = true;
+
+    table.busRestored();
+
+    expect(feed).toEqual(["gone w/1.0 0", "back w/1.0 0"]);
+  });
+
+  it("lists what it follows, silent workers too, and how far each is", () => {
+    const { table, list, hear } = tableWith();
+    list("w");
+    list("v");
+    const source = new FakeSource("w", 1);
+    hear(source.change(stored(1)));
+    hear(source.change(stored(2)));
+    table.lose(list("v", 1, true), "held");
+
+    expect([...table.positions(model)]).toEqual([
+      { workerId: "w", generation: 1, dpRank: 0, sequence: 2 },
+    ]);
+    expect(table.follows("v" as WorkerId, 1)).toBe(true);
+    expect(table.follows("v" as WorkerId, 2)).toBe(false);
   });
 
   it("tells of a lost worker even if it was never heard here", () => {
     const { table, feed, list } = tableWith();
 
-    table.lose(list("w", 3), true);
-    table.lose(list("w", 3), true);
+    table.lose(list("w", 3), "final");
+    table.lose(list("w", 3), "final");
 
     expect(feed).toEqual(["gone w/3.0 0"]);
   });
 
-  it("asks for what a worker sent before it was listed, of each of its ranks", () => {
+  it("says how far a worker came before it was listed, of each of its ranks", () => {
     const { feed, list, hear, asks, counts } = tableWith();
     const source = new FakeSource("w", 4);
     hear(source.change(stored(1)), 0);
     hear(source.change(stored(2)), 1);
+    hear(source.change(stored(3)), 1);
     expect(feed).toEqual([]);
-    expect(counts.unlisted).toBe(2);
+    expect(counts.unlisted).toBe(3);
 
     list("w", 4);
 
-    expect(asks.map(({ ask }) => [ask.dpRank, ask.from])).toEqual([
-      [0, null],
-      [1, null],
-    ]);
+    expect(feed).toEqual(["reached w/4.0 1", "reached w/4.1 3"]);
+    expect(asks).toEqual([]);
   });
 
   it("owes what the bus did not take, and says it when the bus is back", () => {
     const { table, feed, list, bus } = tableWith();
     bus.isUp = false;
-    table.lose(list("w"), true);
+    table.lose(list("w"), "final");
     expect(feed).toEqual([]);
 
     bus.isUp = true;
@@ -145,7 +208,7 @@ describe("SourceTable", () => {
     expect(feed.length).toBe(2);
     expect(table.size).toBe(2);
     expect(counts.refused).toBe(1);
-    table.lose(list("w"), true);
+    table.lose(list("w"), "final");
     expect(table.size).toBe(0);
   });
 

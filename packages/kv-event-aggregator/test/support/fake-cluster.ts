@@ -1,6 +1,15 @@
-import { type CatalogWorker, GetKvEvents, KvEvents, KvFeed, KvHistory } from "@baton/protocol";
+import { createKvFeedFollower, KvFeedFigures } from "@baton/cluster-view";
+import { createRadixTree, RankSlots } from "@baton/kv-router";
+import {
+  type CatalogWorker,
+  GetKvEvents,
+  KvEvents,
+  KvFeed,
+  KvHistory,
+  workerId,
+} from "@baton/protocol";
 import { catalogWorker, type MemoryCluster, PlayedActor, workerRegistration } from "@baton/testing";
-import { FakeSource, FeedReader, model, stored } from "./kv-world.ts";
+import { blocksOf, FakeSource, model, stored } from "./kv-world.ts";
 
 /** A worker's part on the bus: life signs, KV events, and answers about them. */
 export class FakeWorker {
@@ -17,9 +26,9 @@ export class FakeWorker {
     this.life = new PlayedActor(cluster, { role: "worker", id, model, generation });
     const asked = cluster.subjects.worker("get-kv-events", model, this.life.id);
     this.life.bus.subscribe(asked, (message) => {
-      const { from } = GetKvEvents.decode(message.payload);
+      const { from, dump, page } = GetKvEvents.decode(message.payload);
       this.asks.push(from);
-      if (this.answers) message.respond(KvHistory.encode(this.source.history(from)));
+      if (this.answers) message.respond(KvHistory.encode(this.source.history(from, dump, page)));
     });
   }
 
@@ -40,17 +49,26 @@ export class FakeWorker {
   }
 }
 
-/** Follows a model's feed. */
-export function followFeed(cluster: MemoryCluster) {
-  const reader = new FeedReader();
+/** Follows a model's feed as a router does, and notes what is on it. */
+export function followFeed(cluster: MemoryCluster, id = "router") {
+  const index = createRadixTree();
+  const slots = new RankSlots();
+  const ctx = cluster.context({ role: "decode-router", id });
   const entries: string[] = [];
   const epochs: number[] = [];
-  const bus = cluster.bus("consumer");
-  bus.subscribe(cluster.subjects.kvFeed(model), ({ payload }) => {
+  cluster.bus(`ear-of-${id}`).subscribe(cluster.subjects.kvFeed(model), ({ payload }) => {
     const { kind, workerId, generation, sequence, epoch } = KvFeed.decode(payload);
     entries.push(`${kind} ${workerId}/${generation} ${sequence}`);
     if (epochs.at(-1) !== epoch) epochs.push(epoch);
-    reader.read(payload);
   });
-  return { bus, reader, entries, epochs };
+  const figures = new KvFeedFigures(ctx.metrics);
+  const follower = createKvFeedFollower(ctx, { model, index, slots, figures });
+  follower.start();
+  /** The blocks on the device of a worker, in order; null if it has no slot. */
+  const held = (worker: string, generation = 1): number[] | null => {
+    const slot = slots.slotOf({ workerId: workerId(worker), generation, dpRank: 0 });
+    if (slot === undefined) return null;
+    return blocksOf(index.blocksOf(slot, "device")).sort((one, other) => one - other);
+  };
+  return { ctx, bus: ctx.bus, entries, epochs, follower, index, slots, held };
 }

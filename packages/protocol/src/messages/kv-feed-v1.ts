@@ -1,15 +1,18 @@
 import type { WorkerId } from "../ids.ts";
-import { arrayMessage, type MessageType } from "../message-type.ts";
+import { arrayMessage, type MessageType, malformed } from "../message-type.ts";
 
 /**
- * What a feed entry does to a consumer's picture of one rank of a worker. `batch`: apply the events after `sequence − 1`.
- * `dump`: replace all of the rank. `gone`: forget the worker's generation and all before it.
+ * What a feed entry says. `batch`: the events after batch `sequence − 1` of the rank. `reached`: the rank is at `sequence`, and what
+ * led there is not on the feed: who has less asks for it. `gone`: the worker's generation and all before it are given up. `back`:
+ * that generation lives after all, and is on the feed again.
  */
-export type KvFeedKind = "batch" | "dump" | "gone";
+export const kvFeedKinds = ["batch", "reached", "gone", "back"] as const;
+/** One of the kinds of a feed entry. */
+export type KvFeedKind = (typeof kvFeedKinds)[number];
 
 /**
- * One entry of a model's ordered feed. KvEventAggregator to whoever follows. `feedSequence` counts from 1 per epoch
- * without gaps; a new epoch means that the aggregator started again.
+ * One entry of a model's ordered feed. KvEventAggregator to whoever follows, once for each batch of each worker. `feedSequence`
+ * counts from 1 per epoch without gaps; a new epoch means that another aggregator speaks, or the same one again.
  */
 export interface KvFeed {
   readonly epoch: number;
@@ -17,10 +20,11 @@ export interface KvFeed {
   readonly kind: KvFeedKind;
   readonly workerId: WorkerId;
   readonly generation: number;
+  /** 0 for `gone` and `back`, which are about all ranks. */
   readonly dpRank: number;
-  /** The worker's own batch number; of a dump, the newest one that it covers. */
+  /** The worker's own batch number; 0 for `gone` and `back`. */
   readonly sequence: number;
-  /** The worker's bytes, unopened; empty for `gone`. */
+  /** The worker's bytes, unopened; empty unless it is a batch. */
   readonly events: Uint8Array;
 }
 
@@ -42,7 +46,7 @@ export const KvFeed: MessageType<KvFeed> = arrayMessage(
   (fields) => ({
     epoch: fields.count(0),
     feedSequence: fields.count(1),
-    kind: fields.string<KvFeedKind>(2),
+    kind: readKind(fields.string(2)),
     workerId: fields.string<WorkerId>(3),
     generation: fields.count(4),
     dpRank: fields.count(5),
@@ -51,23 +55,8 @@ export const KvFeed: MessageType<KvFeed> = arrayMessage(
   }),
 );
 
-/** The workers' own dumps, as entries of the feed, up to `feedSequence`: apply them, then the feed after it. */
-export interface KvSnapshot {
-  readonly epoch: number;
-  readonly feedSequence: number;
-  /** `kv-feed` bytes of kind `dump`, one per worker and rank. */
-  readonly dumps: readonly Uint8Array[];
+function readKind(kind: string): KvFeedKind {
+  const known = kvFeedKinds.find((each) => each === kind);
+  if (known === undefined) throw malformed("kv-feed", "kind", `no kind ${kind}`);
+  return known;
 }
-
-// v1: [epoch, feedSequence, dumps]
-export const KvSnapshot: MessageType<KvSnapshot> = arrayMessage(
-  "kv-snapshot",
-  1,
-  ["epoch", "feedSequence", "dumps"],
-  (snapshot) => [snapshot.epoch, snapshot.feedSequence, snapshot.dumps],
-  (fields) => ({
-    epoch: fields.count(0),
-    feedSequence: fields.count(1),
-    dumps: fields.array<Uint8Array>(2),
-  }),
-);

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { BatchBuffer } from "../../src/source/batch-buffer.ts";
+import { BatchBuffer } from "../../src/feed/batch-buffer.ts";
 
 const events = new Uint8Array();
 const add = (buffer: BatchBuffer, ...sequences: number[]) =>
