@@ -15,6 +15,7 @@ const heldElsewhere: readonly (readonly [file: string, test: string])[] = [
   ["packages/cli/src/commands/", up],
   ["packages/cli/src/observer.ts", up],
   ["packages/cli/src/up/", up],
+  ["packages/frontend/src/http/field-schemas.ts", "packages/frontend/test/http/parse-body.test.ts"],
   ["packages/discovery/src/metrics.ts", "packages/discovery/test/actor.test.ts"],
   [
     "packages/frontend/src/http/request-schema.ts",
