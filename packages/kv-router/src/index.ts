@@ -16,26 +16,7 @@ export type {
   SessionTableOptions,
   SessionTarget,
 } from "./affinity/session-table.ts";
-export type {
-  Booked,
-  BookedLoad,
-  BookingEntry,
-  Bookings,
-  BookingsOptions,
-  LiveBooking,
-  Reconciled,
-  WorkerReport,
-} from "./bookings/bookings.ts";
-export { type Batch, BatchBuffer } from "./feed/batch-buffer.ts";
-export {
-  defaultFeedApplierOptions,
-  FeedApplier,
-  type FeedApplierDeps,
-  type FeedApplierOptions,
-  type FeedAsk,
-} from "./feed/feed-applier.ts";
-export type { FeedCounts } from "./feed/feed-counts.ts";
-export { createBookings } from "./bookings/create-bookings.ts";
+export type { BookingEntry, BookingsOptions, LiveBooking } from "./bookings/bookings.ts";
 export { createRoutingCore, type RoutingCoreOptions } from "./core/create-routing-core.ts";
 export type {
   CoreBooking,
@@ -45,6 +26,15 @@ export type {
   RoutingCore,
   WorkerLoad,
 } from "./core/routing-core.ts";
+export { type Batch, BatchBuffer } from "./feed/batch-buffer.ts";
+export {
+  defaultFeedApplierOptions,
+  FeedApplier,
+  type FeedApplierDeps,
+  type FeedApplierOptions,
+  type FeedAsk,
+} from "./feed/feed-applier.ts";
+export type { FeedCounts } from "./feed/feed-counts.ts";
 export {
   type BlockHasher,
   type BlockHasherInstance,

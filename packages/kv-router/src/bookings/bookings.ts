@@ -30,13 +30,6 @@ export interface BookingsOptions {
 /** The value where nothing is said. */
 export const defaultBookingStaleMs = 300_000;
 
-/** What is booked on a worker, or on one of its ranks. A live view: it changes with the bookings, so read it and let go. */
-export interface BookedLoad {
-  readonly requests: number;
-  readonly blocks: number;
-  readonly promptTokens: number;
-}
-
 /** The outcome of booking. A booking heard twice is `duplicate`: the first stays. */
 export type Booked = "booked" | "duplicate" | "full";
 
@@ -73,10 +66,6 @@ export interface Bookings {
   dropFrontend(frontendId: ActorId, generation: number): readonly BookingEntry[];
   /** Ends all bookings of which nobody has spoken for too long: they were neither made nor renewed nor named live since. */
   dropStale(nowMs: number): readonly BookingEntry[];
-  /** What is booked on a worker. */
-  loadOf(workerId: WorkerId): BookedLoad;
-  /** What is booked on one rank of a worker. */
-  loadOfRank(workerId: WorkerId, dpRank: number): BookedLoad;
 }
 
 /** The bookings that a worker says it runs or stages. */

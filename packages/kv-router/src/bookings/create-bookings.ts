@@ -1,8 +1,6 @@
 import type { ActorId, BookingId, WorkerId } from "@baton/protocol";
-import { noBookedLoad, WorkerBookings } from "./booked-load.ts";
 import {
   type Booked,
-  type BookedLoad,
   type BookingEntry,
   type Bookings,
   type BookingsOptions,
@@ -26,7 +24,7 @@ class BookingTable implements Bookings {
   /** When somebody last spoke of a booking. */
   readonly #spokenMs = new Map<BookingId, number>();
   readonly #byId = new Map<BookingId, BookingEntry>();
-  readonly #byWorker = new Map<WorkerId, WorkerBookings>();
+  readonly #byWorker = new Map<WorkerId, Set<BookingEntry>>();
   readonly #byFrontend = new Map<ActorId, Set<BookingEntry>>();
 
   constructor({ limit, graceMs, staleMs = defaultBookingStaleMs }: BookingsOptions) {
@@ -102,14 +100,6 @@ class BookingTable implements Bookings {
     return this.#removeAll(stale);
   }
 
-  loadOf(workerId: WorkerId): BookedLoad {
-    return this.#byWorker.get(workerId)?.load ?? noBookedLoad;
-  }
-
-  loadOfRank(workerId: WorkerId, dpRank: number): BookedLoad {
-    return this.#byWorker.get(workerId)?.loadOfRank(dpRank) ?? noBookedLoad;
-  }
-
   /** One learned from the worker's own report is never young: the worker has named it before. */
   #isYoung(entry: BookingEntry, nowMs: number): boolean {
     return !isLearned(entry) && nowMs - entry.atMs < this.#graceMs;
@@ -131,7 +121,7 @@ class BookingTable implements Bookings {
   }
 
   #entriesOf(workerId: WorkerId): readonly BookingEntry[] {
-    return [...(this.#byWorker.get(workerId)?.entries ?? [])];
+    return [...(this.#byWorker.get(workerId) ?? [])];
   }
 
   #removeAll(entries: readonly BookingEntry[]): readonly BookingEntry[] {
@@ -142,30 +132,29 @@ class BookingTable implements Bookings {
   #add(entry: BookingEntry): BookingEntry {
     this.#byId.set(entry.bookingId, entry);
     this.#spokenMs.set(entry.bookingId, entry.atMs);
-    let worker = this.#byWorker.get(entry.workerId);
-    if (worker === undefined) {
-      worker = new WorkerBookings();
-      this.#byWorker.set(entry.workerId, worker);
-    }
-    worker.add(entry);
-    if (entry.frontendId === null) return entry;
-    const frontend = this.#byFrontend.get(entry.frontendId);
-    if (frontend === undefined) this.#byFrontend.set(entry.frontendId, new Set([entry]));
-    else frontend.add(entry);
+    addTo(this.#byWorker, entry.workerId, entry);
+    if (entry.frontendId !== null) addTo(this.#byFrontend, entry.frontendId, entry);
     return entry;
   }
 
   #remove(entry: BookingEntry): void {
     this.#byId.delete(entry.bookingId);
     this.#spokenMs.delete(entry.bookingId);
-    const worker = this.#byWorker.get(entry.workerId);
-    worker?.remove(entry);
-    if (worker?.load.requests === 0) this.#byWorker.delete(entry.workerId);
-    if (entry.frontendId === null) return;
-    const frontend = this.#byFrontend.get(entry.frontendId);
-    frontend?.delete(entry);
-    if (frontend?.size === 0) this.#byFrontend.delete(entry.frontendId);
+    removeFrom(this.#byWorker, entry.workerId, entry);
+    if (entry.frontendId !== null) removeFrom(this.#byFrontend, entry.frontendId, entry);
   }
+}
+
+function addTo<Key>(sets: Map<Key, Set<BookingEntry>>, key: Key, entry: BookingEntry): void {
+  const set = sets.get(key);
+  if (set === undefined) sets.set(key, new Set([entry]));
+  else set.add(entry);
+}
+
+function removeFrom<Key>(sets: Map<Key, Set<BookingEntry>>, key: Key, entry: BookingEntry): void {
+  const set = sets.get(key);
+  set?.delete(entry);
+  if (set?.size === 0) sets.delete(key);
 }
 
 /** Whether a booking was learned from its worker's report, and not heard from who made it. */
