@@ -14,11 +14,26 @@ const chat = {
   stream: true,
   stream_options: { include_usage: true },
 };
+const pinned = {
+  ...chat,
+  cache_salt: "tenant",
+  baton: {
+    session: { id: "s", parent: "p" },
+    prefill_worker: "p-1",
+    decode_worker: "d-1",
+    constraints: { required: ["gpu=a"], preferred: { fast: 1 } },
+    router: { overlap_score_credit: 1, router_temperature: 0 },
+  },
+};
+const headers = { "x-tenant-id": "t", "x-dynamo-session-id": "s" };
 const tokens = { model: "m", prompt: Array.from({ length: 1_024 }, (_, id) => id) };
 
 describe("reading a body", () => {
   bench("a chat of six turns", () => {
     parseBody("chat", chat, frame);
+  });
+  bench("a chat that says much about its routing", () => {
+    parseBody("chat", pinned, frame, headers);
   });
   bench("1,024 token ids", () => {
     parseBody("completions", tokens, frame);

@@ -25,9 +25,6 @@ import type { ServingMode } from "../request/request-sink.ts";
 import type { ServingRequest } from "../request/serving-request.ts";
 import type { LegExplanation, RouteExplanation } from "./route-explanation.ts";
 
-/** Answers where a request would go that is not sent. */
-export type ExplainRoute = (request: ServingRequest) => Promise<RouteExplanation>;
-
 const nothing = new Uint8Array();
 /** The settings that a request may change, by the names that clients and routers give them. */
 const overrideNames: Readonly<Partial<Record<string, keyof RouterOverrides>>> = {
