@@ -99,7 +99,7 @@ it("comes to the same figures as another that heard the same in another order", 
       });
       expect(first).toEqual(second);
     }),
-    { numRuns: 200 },
+    { numRuns: 100 },
   );
 });
 
@@ -118,7 +118,7 @@ it("learns from reports what bookings it did not hear", () => {
       });
       expect(first).toEqual(second);
     }),
-    { numRuns: 200 },
+    { numRuns: 100 },
   );
 });
 

@@ -217,7 +217,7 @@ describe.each([
           expect(load.size).toBe(plain.running.size);
         });
       }),
-      { numRuns: 300 },
+      { numRuns: 120 },
     );
   });
 });

@@ -35,6 +35,6 @@ it("holds the pairs that a plain map would hold", () => {
       }
       expect(counts.size).toBe(plain.size);
     }),
-    { numRuns: 20 },
+    { numRuns: 8 },
   );
 });
