@@ -13,6 +13,8 @@ export interface EventTarget {
   dropped(): void;
 }
 
+type BlockEvent = Exclude<KvEvent, { kind: "cleared" }>;
+
 const hashBytes = 8;
 
 /** Applies the events of one body, so many blocks at a time: a run is cut where a step ends. */
@@ -47,30 +49,19 @@ export class EventWalk {
     return room;
   }
 
-  #run(event: Exclude<KvEvent, { kind: "cleared" }>, room: number, target: EventTarget): number {
+  /** Applies what fits of a run. Returns its blocks. */
+  #run(event: BlockEvent, room: number, target: EventTarget): number {
     const hashes = event.sequenceHashes;
     const all = hashes.byteLength / hashBytes;
     const from = this.#done;
     const to = Math.min(all, from + room);
     const isWhole = from === 0 && to === all;
     const part = isWhole ? hashes : hashes.subarray(from * hashBytes, to * hashBytes);
-    const tier = event.tier ?? "device";
-    if (event.kind === "removed") {
-      target.remove(tier, part);
-    } else {
-      const parent =
-        from === 0 ? event.parent : hashes.subarray((from - 1) * hashBytes, from * hashBytes);
-      const stored = all === 0 ? "stored" : target.store(tier, parent, part);
-      if (stored !== "stored") {
-        // Whatever follows in the run is a child of what was left out.
-        if (stored === "orphan") target.orphaned(all - from);
-        else target.dropped();
-        this.#next();
-        return to - from;
-      }
-    }
+    if (event.kind === "removed") target.remove(event.tier ?? "device", part);
+    // Whatever follows in the run is a child of what was left out.
+    const isCut = event.kind === "stored" && all > 0 && !store(event, part, from, target);
     this.#done = to;
-    if (to === all) this.#next();
+    if (isCut || to === all) this.#next();
     return Math.max(1, to - from);
   }
 
@@ -78,4 +69,19 @@ export class EventWalk {
     this.#at += 1;
     this.#done = 0;
   }
+}
+
+/** Stores a part of a run, from block `from` on. False if it is left out, and what follows with it. */
+function store(
+  { parent, sequenceHashes, tier = "device" }: Extract<KvEvent, { kind: "stored" }>,
+  part: Uint8Array,
+  from: number,
+  target: EventTarget,
+): boolean {
+  const before =
+    from === 0 ? parent : sequenceHashes.subarray((from - 1) * hashBytes, from * hashBytes);
+  const outcome = target.store(tier, before, part);
+  if (outcome === "dropped") target.dropped();
+  if (outcome === "orphan") target.orphaned(sequenceHashes.byteLength / hashBytes - from);
+  return outcome === "stored";
 }

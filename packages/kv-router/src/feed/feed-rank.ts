@@ -145,7 +145,10 @@ export class FeedRank implements IndexJob {
     }
     if (sequence > this.#newest) this.#newest = sequence;
     if (this.#recovery === null && cursor !== null && sequence === cursor + 1) {
-      this.#accept({ sequence, events });
+      const isFull = this.#line.length - this.#lineAt >= this.#host.options.bufferedBatches;
+      if (isFull)
+        this.#host.counts.overflows += 1; // the end of the line finds the gap
+      else this.#accept({ sequence, events });
       return;
     }
     const outcome = this.#buffer.add({ sequence, events });
@@ -234,10 +237,6 @@ export class FeedRank implements IndexJob {
       this.#cursor = batch.sequence;
       counts.batches += 1;
       this.#walkOf(batch).step(Number.POSITIVE_INFINITY, this.#target);
-      return;
-    }
-    if (this.#line.length - this.#lineAt >= options.bufferedBatches) {
-      counts.overflows += 1; // the end of the line finds the gap
       return;
     }
     this.#cursor = batch.sequence;
