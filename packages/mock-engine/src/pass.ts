@@ -19,7 +19,7 @@ export interface PrefillDone<R extends EngineRequest> {
   readonly request: R;
   readonly kind: RequestKind;
   readonly promptTokens: number;
-  /** Prompt tokens that were found in the cache. */
+  /** Prompt tokens that were found in the cache when the request was first admitted. */
   readonly cachedTokens: number;
   /** Held for another worker until `releaseHandoff`. False for `generate`, and when the first tokens ended every choice. */
   readonly staged: boolean;

@@ -48,6 +48,8 @@ export class Sequence<R extends EngineRequest> {
   generated = 0;
   /** Tokens found in the cache at the latest admission. */
   cachedTokens = 0;
+  /** The same at the first: what a preempted sequence finds of its own when it comes back was not saved by anybody. */
+  firstCachedTokens: number | undefined;
   /** Running sequences that this one becomes: n before the fork, then 1. A prefill never forks. */
   slots: number;
   /** Tokens that the pass computes; 0 when it is left out or no pass runs. */
@@ -74,6 +76,7 @@ export class Sequence<R extends EngineRequest> {
     this.computed = from?.computed ?? 0;
     this.committed = from?.committed ?? 0;
     this.cachedTokens = from?.cachedTokens ?? 0;
+    this.firstCachedTokens = from?.firstCachedTokens;
   }
 
   get request(): R {
@@ -153,6 +156,7 @@ export function adoptPrefix<R extends EngineRequest>(
   sequence.committed = found.length;
   sequence.computed = found.length * pool.blockSize;
   sequence.cachedTokens = sequence.computed;
+  sequence.firstCachedTokens ??= sequence.computed;
 }
 
 /** Takes blocks until they cover `tokens`. False if the pool has none left; what was taken stays. */

@@ -140,7 +140,7 @@ export class Settler<R extends EngineRequest> {
   }
 
   private reportPrefill(sequence: Sequence<R>, staged: boolean): void {
-    const { request, group, cachedTokens } = sequence;
+    const { request, group, firstCachedTokens: cachedTokens = 0 } = sequence;
     group.prefillReported = true;
     const promptTokens = request.promptTokens.length;
     this.prefills.push({ request, kind: group.kind, promptTokens, cachedTokens, staged });

@@ -350,6 +350,25 @@ describe("several choices", () => {
   });
 });
 
+describe("tokens found in the cache", () => {
+  it("are those of a request's first admission, not what it finds of its own after it was preempted", () => {
+    const engine = engineOf({ blockCount: 6, maxNumBatchedTokens: 4 });
+    const old = requestOf({ id: "a", promptTokens: tokensFrom(0, 4), rules: { maxTokens: 9 } });
+    const long = requestOf({ id: "b", promptTokens: tokensFrom(50, 16), rules: { maxTokens: 1 } });
+    engine.addGenerate(old);
+    engine.addGenerate(long);
+
+    const { results } = runToEnd(engine);
+
+    expect(results.flatMap(({ preempted }) => preempted.map(({ id }) => id))).toEqual(["b"]);
+    const computed = results.reduce((sum, { pass }) => sum + pass.prefillTokens, 0);
+    expect(computed).toBeLessThan(4 + 12 + 16);
+    expect(results.flatMap(({ prefills }) => prefills.map((done) => done.cachedTokens))).toEqual([
+      0, 0,
+    ]);
+  });
+});
+
 describe("a pool that engines share", () => {
   const timing = polynomialTiming();
   const sharing = (blockCount: number, pool: BlockPool) =>
