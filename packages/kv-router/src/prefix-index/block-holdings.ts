@@ -1,6 +1,13 @@
 import type { BlockId, BlockTable } from "./block-table.ts";
 import { CountTable } from "./count-table.ts";
-import { type HolderSets, holderOf, type Member, memberOf, tierOf } from "./holder-sets.ts";
+import {
+  type HolderSets,
+  holderOf,
+  type Member,
+  memberOf,
+  type SetId,
+  tierOf,
+} from "./holder-sets.ts";
 
 /**
  * Who holds which block how often, and which holders have a block on the device without its parent: a find may skip blocks
@@ -66,21 +73,37 @@ export class BlockHoldings {
     return false;
   }
 
-  /** Makes a block the child of another. */
-  link(id: BlockId, parent: BlockId): void {
-    const blocks = this.#blocks;
-    if (blocks.childCountOf(parent) === 1 && !blocks.isBranched(parent)) {
-      blocks.markBranched(parent);
-      this.#countChild(parent, blocks.onlyChildOf(parent));
+  /** Adds a block that is not there, as a child of `parent` (0: of none), and gives it to a member. */
+  add(low: number, high: number, parent: BlockId, member: Member): BlockId {
+    if (parent !== 0) this.#expectChild(parent);
+    const id = this.#blocks.add(low, high, parent);
+    const set = this.#sets.plus(0, member);
+    this.#sets.move(0, set);
+    this.#blocks.putSet(id, set);
+    this.#count[member]! += 1;
+    this.#held += 1;
+    if (tierOf(member) !== 0) this.#lower += 1;
+    else if (parent !== 0) this.#countParent(parent, member, 1);
+    return id;
+  }
+
+  /** Makes a block that has no parent the child of another. */
+  adopt(id: BlockId, parent: BlockId): void {
+    this.#expectChild(parent);
+    this.#blocks.link(id, parent);
+    for (const member of this.#sets.membersOf(this.#blocks.setOf(id))) {
+      if (tierOf(member) === 0) this.#countParent(parent, member, 1);
     }
-    blocks.link(id, parent);
-    if (blocks.setOf(id) === 0) return;
-    if (blocks.isBranched(parent)) this.#countChild(parent, id);
-    const parentSet = blocks.setOf(parent);
-    for (const member of this.#sets.membersOf(blocks.setOf(id))) {
-      if (tierOf(member) === 0 && !this.#sets.has(parentSet, member)) {
-        this.#broken[holderOf(member)]! += 1;
-      }
+  }
+
+  /** With a second child, the children on each holder's device are counted one by one. */
+  #expectChild(parent: BlockId): void {
+    const blocks = this.#blocks;
+    if (blocks.childCountOf(parent) !== 1 || blocks.isBranched(parent)) return;
+    blocks.markBranched(parent);
+    const child = blocks.onlyChildOf(parent);
+    for (const member of this.#sets.membersOf(blocks.setOf(child))) {
+      if (tierOf(member) === 0) this.#deviceChildren.add(parent, holderOf(member), 1);
     }
   }
 
@@ -121,14 +144,26 @@ export class BlockHoldings {
     return true;
   }
 
-  /** Takes all copies of a block from the members of some holders. The block may be gone afterwards. */
-  strip(id: BlockId, isGone: (holder: number) => boolean): void {
+  /** Takes all copies of a block from holders that are gone. The block may be gone afterwards. */
+  strip(id: BlockId, isGone: (holder: number) => boolean, version: number): void {
     const set = this.#blocks.setOf(id);
-    const next = this.#sets.without(set, (member) => isGone(holderOf(member)));
+    if (set === 0) return;
+    const next = this.#sets.without(set, isGone, version);
     if (next === set) return;
     for (const member of this.#sets.membersOf(set)) {
       if (isGone(holderOf(member))) this.#forget(id, member);
     }
+    this.#putSet(id, set, next);
+  }
+
+  /** Takes all copies of a block from everybody. The block is gone afterwards if it has no children. */
+  drop(id: BlockId): void {
+    const set = this.#blocks.setOf(id);
+    for (const member of this.#sets.membersOf(set)) this.#forget(id, member);
+    this.#putSet(id, set, 0);
+  }
+
+  #putSet(id: BlockId, set: SetId, next: SetId): void {
     this.#sets.move(set, next);
     this.#blocks.putSet(id, next);
     if (next === 0) this.#abandon(id);
@@ -148,14 +183,18 @@ export class BlockHoldings {
   /** A block on a holder's device comes (1) or goes (-1): counts anew what its parent and its children are to it. */
   #countLinks(id: BlockId, member: Member, change: number): void {
     const blocks = this.#blocks;
-    const holder = holderOf(member);
     const parent = blocks.parentOf(id);
-    if (parent !== 0) {
-      if (!this.#sets.has(blocks.setOf(parent), member)) this.#broken[holder]! += change;
-      if (blocks.isBranched(parent)) this.#deviceChildren.add(parent, holder, change);
+    if (parent !== 0) this.#countParent(parent, member, change);
+    if (blocks.childCountOf(id) > 0) {
+      this.#broken[holderOf(member)]! -= change * this.#childrenOnDevice(id, member);
     }
-    const children = blocks.childCountOf(id);
-    if (children > 0) this.#broken[holder]! -= change * this.#childrenOnDevice(id, member);
+  }
+
+  #countParent(parent: BlockId, member: Member, change: number): void {
+    const blocks = this.#blocks;
+    const holder = holderOf(member);
+    if (!this.#sets.has(blocks.setOf(parent), member)) this.#broken[holder]! += change;
+    if (blocks.isBranched(parent)) this.#deviceChildren.add(parent, holder, change);
   }
 
   #childrenOnDevice(id: BlockId, member: Member): number {
@@ -164,21 +203,13 @@ export class BlockHoldings {
     return this.#sets.has(blocks.setOf(blocks.onlyChildOf(id)), member) ? 1 : 0;
   }
 
-  #countChild(parent: BlockId, child: BlockId): void {
-    for (const member of this.#sets.membersOf(this.#blocks.setOf(child))) {
-      if (tierOf(member) === 0) this.#deviceChildren.add(parent, holderOf(member), 1);
-    }
-  }
-
   /** Nobody holds the block any more. It stays while it has children, and then goes with the last of them. */
   #abandon(id: BlockId): void {
     this.#held -= 1;
     const blocks = this.#blocks;
     let bare = id;
     while (bare !== 0 && blocks.setOf(bare) === 0 && blocks.childCountOf(bare) === 0) {
-      const parent = blocks.parentOf(bare);
-      blocks.delete(bare);
-      bare = parent;
+      bare = blocks.delete(bare);
     }
   }
 }

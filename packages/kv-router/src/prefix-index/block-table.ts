@@ -25,15 +25,14 @@ const pageBits = 13;
 const blocksPerPage = 1 << pageBits;
 const pageMask = blocksPerPage - 1;
 
-/** The directory is cut in segments that grow one by one, so that no growth takes long: 0.3 ms each at 10 M blocks. */
-const segments = 1024;
+/** The directory is cut in segments that grow one by one, so that no growth takes long. */
+const segmentBits = 7;
+const segments = 1 << segmentBits;
 const segmentMask = segments - 1;
-/** Growth by half instead of double keeps the memory for a block under 45 bytes at any size. */
-const growth = 1.5;
+/** Growth by a quarter instead of double keeps the memory for a block at 38 to 41 bytes. */
+const growth = 1.25;
 const fullAt = 0.8;
 const firstCapacity = 8;
-/** 16 bits of the mixed hash choose the place in a segment. */
-const largestCapacity = 65_536;
 
 // Marks: 2 bits of recency, two flags, and the depth above them.
 const recencyMask = 3;
@@ -47,7 +46,7 @@ export const hottest = 3;
 /** Every block by its hash: a record of seven words each, and a directory of open addressing that finds it. */
 export class BlockTable {
   readonly #pages: Int32Array[] = [];
-  /** Per segment: pairs of a hash's low half and the block's id; id 0 is an empty place. */
+  /** Per segment: pairs of a mixed hash and the block's id; id 0 is an empty place. */
   readonly #directory: Int32Array[] = new Array<Int32Array>(segments).fill(new Int32Array(2));
   readonly #fill = new Int32Array(segments);
   #directoryBytes = 0;
@@ -85,33 +84,45 @@ export class BlockTable {
     for (;;) {
       const id = places[2 * place + 1]!;
       if (id === 0) return 0;
-      if (places[2 * place] === low && this.#word(id, highAt) === high) return id;
+      if (places[2 * place] === mixed && this.#isOf(id, low, high)) return id;
       place += 1;
       if (place === capacity) place = 0;
     }
   }
 
-  /** Adds a block that is not there, with no holder and no parent. */
-  add(low: number, high: number): BlockId {
+  /** Adds a block that is not there, with no holder, as a child of `parent` (0: of none). */
+  add(low: number, high: number, parent: BlockId): BlockId {
     const id = this.#takeId();
     const page = this.#pages[id >>> pageBits]!;
     const at = (id & pageMask) * wordsPerBlock;
-    page.fill(0, at, at + wordsPerBlock);
     page[at + lowAt] = low;
     page[at + highAt] = high;
-    this.#enter(low, high, id);
+    page[at + setAt] = 0;
+    page[at + parentAt] = parent;
+    page[at + childCountAt] = 0;
+    page[at + childIdsAt] = 0;
+    page[at + marksAt] = 0;
+    if (parent !== 0) {
+      const depth = this.#addChild(parent, id) + 1;
+      page[at + marksAt] = depth << depthShift;
+    }
+    this.#enter(mixWords(low, high), id);
     this.#size += 1;
     return id;
   }
 
-  /** Frees a block that has no children. */
-  delete(id: BlockId): void {
-    this.unlink(id);
-    this.#leave(this.#word(id, lowAt), this.#word(id, highAt), id);
-    this.#set(id, setAt, freeMark);
-    this.#set(id, parentAt, this.#firstFree);
+  /** Frees a block that has no children. Returns what its parent was. */
+  delete(id: BlockId): BlockId {
+    const page = this.#pages[id >>> pageBits]!;
+    const at = (id & pageMask) * wordsPerBlock;
+    this.#leave(mixWords(page[at + lowAt]!, page[at + highAt]!), id);
+    const parent = page[at + parentAt]!;
+    if (parent !== 0) this.#removeChild(parent, id);
+    page[at + setAt] = freeMark;
+    page[at + parentAt] = this.#firstFree;
     this.#firstFree = id;
     this.#size -= 1;
+    return parent;
   }
 
   isFree(id: BlockId): boolean {
@@ -141,22 +152,7 @@ export class BlockTable {
   /** Makes a block the child of another; it has no parent yet. */
   link(id: BlockId, parent: BlockId): void {
     this.#set(id, parentAt, parent);
-    this.#set(parent, childCountAt, this.#word(parent, childCountAt) + 1);
-    this.#set(parent, childIdsAt, this.#word(parent, childIdsAt) ^ id);
-    this.putDepth(id, this.depthOf(parent) + 1);
-  }
-
-  /** Takes a block away from its parent, if it has one. */
-  unlink(id: BlockId): void {
-    const parent = this.#word(id, parentAt);
-    if (parent === 0) return;
-    const children = this.#word(parent, childCountAt) - 1;
-    this.#set(parent, childCountAt, children);
-    this.#set(parent, childIdsAt, this.#word(parent, childIdsAt) ^ id);
-    if (children === 0) {
-      this.#set(parent, marksAt, this.#word(parent, marksAt) & ~branchedFlag);
-    }
-    this.#set(id, parentAt, 0);
+    this.putDepth(id, this.#addChild(parent, id) + 1);
   }
 
   childCountOf(id: BlockId): number {
@@ -205,6 +201,24 @@ export class BlockTable {
     this.#set(id, marksAt, (this.#word(id, marksAt) & ~recencyMask) | recency);
   }
 
+  /** Returns the parent's depth. */
+  #addChild(parent: BlockId, id: BlockId): number {
+    const page = this.#pages[parent >>> pageBits]!;
+    const at = (parent & pageMask) * wordsPerBlock;
+    page[at + childCountAt]! += 1;
+    page[at + childIdsAt]! ^= id;
+    return page[at + marksAt]! >>> depthShift;
+  }
+
+  #removeChild(parent: BlockId, id: BlockId): void {
+    const page = this.#pages[parent >>> pageBits]!;
+    const at = (parent & pageMask) * wordsPerBlock;
+    const children = page[at + childCountAt]! - 1;
+    page[at + childCountAt] = children;
+    page[at + childIdsAt]! ^= id;
+    if (children === 0) page[at + marksAt]! &= ~branchedFlag;
+  }
+
   #word(id: BlockId, word: number): number {
     return this.#pages[id >>> pageBits]![(id & pageMask) * wordsPerBlock + word]!;
   }
@@ -226,38 +240,33 @@ export class BlockTable {
     return this.#highest;
   }
 
-  #enter(low: number, high: number, id: BlockId): void {
-    const mixed = mixWords(low, high);
+  #isOf(id: BlockId, low: number, high: number): boolean {
+    const page = this.#pages[id >>> pageBits]!;
+    const at = (id & pageMask) * wordsPerBlock;
+    return page[at + lowAt] === low && page[at + highAt] === high;
+  }
+
+  #enter(mixed: number, id: BlockId): void {
     const segment = mixed & segmentMask;
     const fill = this.#fill[segment]! + 1;
-    if (fill > (this.#directory[segment]!.length >>> 1) * fullAt) this.#grow(segment);
     this.#fill[segment] = fill;
-    putPair(
-      this.#directory[segment]!,
-      homeOf(mixed, this.#directory[segment]!.length >>> 1),
-      low,
-      id,
-    );
+    if (fill > (this.#directory[segment]!.length >>> 1) * fullAt) this.#grow(segment);
+    putPair(this.#directory[segment]!, mixed, id);
   }
 
   #grow(segment: number): void {
     const old = this.#directory[segment]!;
     const capacity = Math.max(firstCapacity, Math.ceil((old.length >>> 1) * growth));
-    if (capacity > largestCapacity) throw new RangeError("the index has no room for more blocks");
     const places = new Int32Array(2 * capacity);
     this.#directoryBytes += places.byteLength - (old.length > 2 ? old.byteLength : 0);
     for (let at = 0; at < old.length; at += 2) {
-      const id = old[at + 1]!;
-      if (id === 0) continue;
-      const low = old[at]!;
-      putPair(places, homeOf(mixWords(low, this.#word(id, highAt)), capacity), low, id);
+      if (old[at + 1] !== 0) putPair(places, old[at]!, old[at + 1]!);
     }
     this.#directory[segment] = places;
   }
 
   /** Takes a pair out, and moves those after it back into the gap. */
-  #leave(low: number, high: number, id: BlockId): void {
-    const mixed = mixWords(low, high);
+  #leave(mixed: number, id: BlockId): void {
     const segment = mixed & segmentMask;
     const places = this.#directory[segment]!;
     const capacity = places.length >>> 1;
@@ -268,7 +277,7 @@ export class BlockTable {
       next = next + 1 === capacity ? 0 : next + 1;
       const moved = places[2 * next + 1]!;
       if (moved === 0) break;
-      const home = homeOf(mixWords(places[2 * next]!, this.#word(moved, highAt)), capacity);
+      const home = homeOf(places[2 * next]!, capacity);
       // It may move if its home is not between the gap and where it is.
       const fromHome = next - home + (next < home ? capacity : 0);
       const fromGap = next - gap + (next < gap ? capacity : 0);
@@ -282,14 +291,15 @@ export class BlockTable {
   }
 }
 
+/** Spreads the bits that did not choose the segment evenly over any capacity. */
 function homeOf(mixed: number, capacity: number): number {
-  return Math.imul(mixed >>> 16, capacity) >>> 16;
+  return ((mixed >>> segmentBits) * capacity * 2 ** (segmentBits - 32)) | 0;
 }
 
-function putPair(places: Int32Array, home: number, low: number, id: BlockId): void {
+function putPair(places: Int32Array, mixed: number, id: BlockId): void {
   const capacity = places.length >>> 1;
-  let place = home;
+  let place = homeOf(mixed, capacity);
   while (places[2 * place + 1] !== 0) place = place + 1 === capacity ? 0 : place + 1;
-  places[2 * place] = low;
+  places[2 * place] = mixed;
   places[2 * place + 1] = id;
 }

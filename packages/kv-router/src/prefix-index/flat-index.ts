@@ -2,7 +2,7 @@ import { BlockEviction } from "./block-eviction.ts";
 import { BlockHoldings } from "./block-holdings.ts";
 import { type BlockId, BlockTable, hottest } from "./block-table.ts";
 import { highWord, lowWord } from "./hash-words.ts";
-import { HolderSets, holderOf, memberOf, tierOf } from "./holder-sets.ts";
+import { HolderSets, holderOf, type Member, memberOf, tierOf } from "./holder-sets.ts";
 import { HolderSlots } from "./holder-slots.ts";
 import { extendOverlap, resetOverlaps } from "./overlap-arrays.ts";
 import {
@@ -85,8 +85,8 @@ class FlatIndex implements PrefixIndex {
         highWord(sequenceHashes, at),
         guess,
       );
-      // Prompts are given up from their end as well as from their start: engines differ.
-      guess = id === 0 ? 0 : id + 1;
+      // Engines give prompts up from their end.
+      guess = id - 1;
       if (id === 0 || !this.#holdings.take(id, member)) absent += 1;
     }
     return absent;
@@ -170,29 +170,32 @@ class FlatIndex implements PrefixIndex {
     const member = memberOf(holder, storageTiers.indexOf(tier));
     const end = sequenceHashes.length & ~7;
     for (let at = 0; at < end; at += 8) {
-      const id = this.#enter(lowWord(sequenceHashes, at), highWord(sequenceHashes, at), last);
+      const id = this.#give(
+        lowWord(sequenceHashes, at),
+        highWord(sequenceHashes, at),
+        last,
+        member,
+      );
       if (id === 0) {
         this.#holders.lose(holder);
         return "dropped";
       }
-      this.#holdings.give(id, member);
       last = id;
     }
     return "stored";
   }
 
-  /** The block of a hash, added if it is not there; 0 if there is no room for it. */
-  #enter(low: number, high: number, parent: BlockId): BlockId {
+  /** Gives a block to a member, and adds it if it is not there; 0 if there is no room for it. */
+  #give(low: number, high: number, parent: BlockId, member: Member): BlockId {
     const blocks = this.#blocks;
     const known = blocks.find(low, high, parent === 0 ? 0 : parent + 1);
     if (known !== 0) {
       this.#meet(known, parent);
+      this.#holdings.give(known, member);
       return known;
     }
     if (blocks.size >= this.#maxBlocks && !this.#makeRoom(parent)) return 0;
-    const id = blocks.add(low, high);
-    if (parent !== 0) this.#holdings.link(id, parent);
-    return id;
+    return this.#holdings.add(low, high, parent, member);
   }
 
   /** A block that is known is told of again. */
@@ -205,7 +208,7 @@ class FlatIndex implements PrefixIndex {
       blocks.parentOf(id) === 0 &&
       blocks.childCountOf(id) === 0
     ) {
-      this.#holdings.link(id, parent);
+      this.#holdings.adopt(id, parent);
     }
     if (blocks.recencyOf(id) === 0) blocks.putRecency(id, 1);
   }
@@ -216,7 +219,7 @@ class FlatIndex implements PrefixIndex {
     for (const member of this.#sets.membersOf(this.#blocks.setOf(id))) {
       this.#holders.lose(holderOf(member));
     }
-    this.#holdings.strip(id, everybody);
+    this.#holdings.drop(id);
     return true;
   }
 
@@ -255,14 +258,10 @@ class FlatIndex implements PrefixIndex {
   }
 
   #sweep(count: number): void {
-    const blocks = this.#blocks;
+    const { isGone, version } = this.#holders;
     for (let left = count; left > 0; left -= 1) {
-      this.#swept = this.#swept >= blocks.highest ? 1 : this.#swept + 1;
-      if (!blocks.isFree(this.#swept)) this.#holdings.strip(this.#swept, this.#holders.isGone);
+      this.#swept = this.#swept >= this.#blocks.highest ? 1 : this.#swept + 1;
+      if (!this.#blocks.isFree(this.#swept)) this.#holdings.strip(this.#swept, isGone, version);
     }
   }
-}
-
-function everybody(): boolean {
-  return true;
 }

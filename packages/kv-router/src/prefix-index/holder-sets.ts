@@ -46,6 +46,9 @@ export class HolderSets {
   #minusFrom: SetId = -1;
   #minusMember: Member = -1;
   #minusTo: SetId = 0;
+  #goneFrom: SetId = -1;
+  #goneVersion = -1;
+  #goneTo: SetId = 0;
   #asked: SetId = -1;
   #askedMember: Member = -1;
   #answer = false;
@@ -104,16 +107,23 @@ export class HolderSets {
     return this.#minusTo;
   }
 
-  /** The set without all members of some holders. To be followed by `move`. */
-  without(set: SetId, isGone: (member: Member) => boolean): SetId {
+  /**
+   * The set without all members of holders that are gone. To be followed by `move`. Who is gone is the same for equal
+   * `version`s.
+   */
+  without(set: SetId, isGone: (holder: number) => boolean, version: number): SetId {
+    if (set === this.#goneFrom && version === this.#goneVersion) return this.#goneTo;
     const list = this.#lists[set]!;
     let hash = this.#hashes[set]!;
     const kept = list.filter((member) => {
-      if (!isGone(member)) return true;
+      if (!isGone(holderOf(member))) return true;
       hash ^= hashOf(member);
       return false;
     });
-    return kept.length === list.length ? set : this.#intern(kept, hash);
+    this.#goneTo = kept.length === list.length ? set : this.#intern(kept, hash);
+    this.#goneFrom = set;
+    this.#goneVersion = version;
+    return this.#goneTo;
   }
 
   /** Says that a block had one set and has another. */
@@ -158,6 +168,7 @@ export class HolderSets {
     // The number will stand for another set.
     if (set === this.#plusFrom || set === this.#plusTo) this.#plusFrom = -1;
     if (set === this.#minusFrom || set === this.#minusTo) this.#minusFrom = -1;
+    if (set === this.#goneFrom || set === this.#goneTo) this.#goneFrom = -1;
     if (set === this.#asked) this.#asked = -1;
   }
 }

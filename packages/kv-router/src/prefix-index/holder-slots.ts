@@ -15,6 +15,7 @@ export class HolderSlots {
   readonly #free: number[] = [];
   /** Gone holders that no job looks after: those of loads that others took the place of. */
   #loose: number[] = [];
+  #version = 0;
 
   /** One more than the highest slot. */
   get slots(): number {
@@ -31,6 +32,12 @@ export class HolderSlots {
     return this.#slots[holder]!;
   }
 
+  /** Changes when somebody goes or comes. */
+  get version(): number {
+    return this.#version;
+  }
+
+  /** Whether no slot will ever point to the holder again. */
   readonly isGone = (holder: number): boolean => this.#gone[holder]!;
 
   hasLost(holder: number): boolean {
@@ -46,6 +53,7 @@ export class HolderSlots {
     const holder = this.#free.pop() ?? this.#slots.length;
     this.#slots[holder] = -1;
     this.#gone[holder] = false;
+    this.#version += 1;
     this.#lost[holder] = false;
     return holder;
   }
@@ -98,6 +106,7 @@ export class HolderSlots {
     if (holder === undefined || holder === -1) return;
     this.#slots[holder] = -1;
     this.#gone[holder] = true;
+    this.#version += 1;
     this.#loose.push(holder);
   }
 
