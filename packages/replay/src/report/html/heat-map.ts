@@ -13,7 +13,7 @@ const noteWidth = 170;
 const rowHeight = 24;
 const axisHeight = 26;
 
-/** Rows of cells, the darker the larger their share, over an axis whose end is `endLabel`. */
+/** Rows of cells, the stronger in colour the larger their share, over an axis whose end is `endLabel`. */
 export function heatMap(rows: readonly HeatRow[], endLabel: string): string {
   const right = width - noteWidth;
   const height = rows.length * rowHeight;

@@ -185,8 +185,18 @@ function loadCards({ run: { result } }: Replay): string {
     ({ requests }, mean) => `${mean}, ${requests} requests`,
   );
   return (
-    card("KV blocks in use", "Of each worker, over time: the darker, the fuller.", used, "wide") +
-    card("Time in passes", "Of each worker, over time: the darker, the busier.", busy, "wide")
+    card(
+      "KV blocks in use",
+      "Of each worker, over time: the stronger the colour, the fuller.",
+      used,
+      "wide",
+    ) +
+    card(
+      "Time in passes",
+      "Of each worker, over time: the stronger the colour, the busier.",
+      busy,
+      "wide",
+    )
   );
 }
 

@@ -28,7 +28,7 @@ export interface LineChart {
 }
 
 const size = { width: 640, height: 290 };
-const across: Span = { from: 64, to: 624 };
+const across: Span = { from: 64, to: 606 };
 const up: Span = { from: 244, to: 12 };
 
 /** A chart of lines as an SVG that takes the width it is given. */
