@@ -67,7 +67,10 @@ export class PrefillPolicy implements DeskPolicy<RoutePrefill> {
     request: RoutePrefill,
     candidates: readonly WorkerCandidate[],
   ): readonly WorkerCandidate[] {
-    if (!this.#places.areRestricted) return candidates;
+    // A pinned worker is not to be called unknown for where it stands: `command` says what is wrong with it.
+    if (!this.#places.areRestricted || request.rules?.prefillWorkerId !== undefined) {
+      return candidates;
+    }
     const reaches = new Map<RoutingConstraints | null, boolean>();
     const reaching = candidates.filter(({ workerId }) => {
       const place = this.#places.of(workerId);

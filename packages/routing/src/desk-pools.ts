@@ -29,23 +29,21 @@ export class DeskPools<Request extends DeskRequest> {
   readonly #model: ModelName;
   readonly #limits: DeskLimits;
   readonly #deps: DeskDeps<Request>;
-  /** Called when requests that waited for another of their session may choose. */
-  readonly #onReopened: () => void;
   readonly #pools = new Map<WorkerType, Pool>();
   #areWorkersKnown = false;
 
-  constructor({ model, limits }: DeskOptions, deps: DeskDeps<Request>, onReopened: () => void) {
+  constructor({ model, limits }: DeskOptions, deps: DeskDeps<Request>) {
     this.#model = model;
     this.#limits = limits;
     this.#deps = deps;
-    this.#onReopened = onReopened;
     const { ctx, loaded, openFeed, policy } = deps;
     for (const workerType of policy.workerTypes) {
-      const pool = new Pool(loaded, {
+      const pool: Pool = new Pool(loaded, {
         workerType,
         routerId: ctx.id,
         limits,
         openFeed: (target) => openFeed(model, target),
+        onForgotten: (entries) => this.#dropped(pool, entries),
         warn: (problem) =>
           ctx.log.warn({ model, workerType, problem }, "odd routing configuration"),
       });
@@ -215,9 +213,7 @@ export class DeskPools<Request extends DeskRequest> {
   }
 
   #endSession(pool: Pool, requestId: RequestId): void {
-    const { binding, reopened } = pool.sessions.end(requestId, this.#nowMs);
-    this.#tell(pool, binding);
-    if (reopened) this.#onReopened();
+    this.#tell(pool, pool.sessions.end(requestId, this.#nowMs));
   }
 
   /** A word that cannot be sent is lost: the binding is this router's alone then. */

@@ -1,4 +1,4 @@
-import type { CandidateExplanation, SelectionExplanation } from "@baton/kv-router";
+import type { CandidateExplanation, SelectionExplanation, WorkerCandidate } from "@baton/kv-router";
 import {
   type ActorId,
   type RouteExplained,
@@ -27,27 +27,53 @@ export function explainRoute<Request extends DeskRequest>(
   deps: ExplainDeps<Request>,
 ): RouteExplained {
   const { request, policy, pool, asked, random, routerId } = deps;
-  const session = pool.sessions.peek(
-    request.rules?.session,
-    asked,
-    pool.core.candidates(pool.workerType),
-  );
+  const all = pool.core.candidates(pool.workerType);
+  const narrowed = policy.narrow?.(request, all) ?? all;
+  const session = pool.sessions.peek(request.rules?.session, asked, narrowed);
   const rule = session.kind === "choose" ? session.rule : {};
-  const explanation = pool.explain({ ...asked, ...rule }, random, (all) =>
-    policy.narrow === undefined ? all : policy.narrow(request, all),
-  );
+  const explanation = pool.explain({ ...asked, ...rule }, random, () => narrowed);
   const { selection, candidates, ignored } = explanation;
   const refusal = session.kind === "refused" ? session.error : whyRefused(deps, selection);
   const chosen = selection.kind === "selected" && refusal === null ? selection : null;
   return {
     routerId,
     mode: pool.mode,
-    candidates: candidates.map((candidate) => candidateOf(candidate, pool.workerType)),
+    candidates: [...candidates, ...leftOut(deps, rule, narrowed)].map((candidate) =>
+      candidateOf(candidate, pool.workerType),
+    ),
     selected: chosen === null ? null : selectedOf(chosen),
     refusal: refusal === null ? null : wireErrorOf(refusal),
     decodeConstraints: chosen === null ? null : constraintsAfter(deps, chosen.workerId),
     ignored: [...ignored],
   };
+}
+
+/** The answer when nothing can be said but why. */
+export function unexplained(routerId: ActorId, error: ServingError): RouteExplained {
+  return {
+    routerId,
+    mode: "none",
+    candidates: [],
+    selected: null,
+    refusal: wireErrorOf(error),
+    decodeConstraints: null,
+    ignored: [],
+  };
+}
+
+/** Those that only the role leaves out, with what they would cost. */
+function leftOut<Request extends DeskRequest>(
+  { pool, asked, random }: ExplainDeps<Request>,
+  rule: Pick<PoolRequest, "pin" | "preferred">,
+  narrowed: readonly WorkerCandidate[],
+): readonly CandidateExplanation[] {
+  const kept = new Set(narrowed);
+  const others = (all: readonly WorkerCandidate[]) => all.filter((each) => !kept.has(each));
+  if (others(pool.core.candidates(pool.workerType)).length === 0) return [];
+  const { candidates } = pool.explain({ ...asked, ...rule }, random, others);
+  return candidates.map((each) =>
+    each.eligible ? { ...each, eligible: false, why: "filtered" } : each,
+  );
 }
 
 /** The error that the real request would get before it is sent on. */

@@ -1,6 +1,6 @@
 // Hot path: `take` runs once per request and leg. Budget 20 µs with 16 workers, 100 µs with 1,000. Bench: bench/model-desk.bench.ts
 import type { ClusterView, WorkerView } from "@baton/cluster-view";
-import type { Enqueued, Narrow, Selection } from "@baton/kv-router";
+import type { Enqueued, Selection } from "@baton/kv-router";
 import {
   type ActorId,
   Booking,
@@ -16,7 +16,7 @@ import { type ActorContext, RecentIds } from "@baton/runtime";
 import { DeskNotices, headOf } from "./desk-notices.ts";
 import type { Chosen, DeskLimits, DeskPolicy, DeskRequest } from "./desk-policy.ts";
 import { type DeskOptions, DeskPools } from "./desk-pools.ts";
-import { explainRoute } from "./explain-route.ts";
+import { explainRoute, unexplained } from "./explain-route.ts";
 import type { LoadedPolicy } from "./policy/load-policy.ts";
 import type { FeedTarget, IndexFeed, Pool, PoolRequest } from "./pool.ts";
 import { refusalOf } from "./refusal.ts";
@@ -65,7 +65,7 @@ export class ModelDesk<Request extends DeskRequest> {
     this.model = model;
     this.#limits = limits;
     this.#deps = deps;
-    this.#pools = new DeskPools(options, deps, () => this.#waiting.reopen());
+    this.#pools = new DeskPools(options, deps);
     this.#notices = new DeskNotices({ model, leg: deps.policy.leg }, deps.ctx);
     this.#waiting = new WaitingRoom(limits.queueLimit);
   }
@@ -100,13 +100,15 @@ export class ModelDesk<Request extends DeskRequest> {
     const arrivedMs = this.#deps.ctx.clock.nowMs();
     if (this.#over.has(requestId, arrivedMs) || this.#pools.isBooked(requestId)) return;
     const { policy } = this.#deps;
+    const isStaged = policy.isStaged(request);
     const waiting: Waiting<Request> = {
       request,
       arrivedMs,
-      isStaged: policy.isStaged(request),
-      kind: kindOf(policy.workerType(request), request),
+      isStaged,
+      kind: kindOf(policy.workerType(request), isStaged, request),
+      boundKind: null,
     };
-    if (!this.#waiting.isStuck(waiting.kind) && this.#place(waiting) === "left") return;
+    if (this.#placeAtOnce(waiting) === "left") return;
     const outcome = this.#waiting.enter(waiting);
     if (outcome.kind === "refused") {
       if (outcome.reason !== "duplicate") this.#refuse(request, queueRefusal(outcome));
@@ -118,14 +120,18 @@ export class ModelDesk<Request extends DeskRequest> {
   /** Where a request would go, and why. Books and sends nothing. */
   explain(request: Request): RouteExplained {
     const { ctx, policy } = this.#deps;
-    return explainRoute({
-      request,
-      policy,
-      routerId: ctx.id,
-      pool: this.#poolFor(request),
-      asked: this.#asked(request),
-      random: ctx.random.number(),
-    });
+    try {
+      return explainRoute({
+        request,
+        policy,
+        routerId: ctx.id,
+        pool: this.#poolFor(request),
+        asked: this.#asked(request),
+        random: ctx.random.number(),
+      });
+    } catch (error) {
+      return unexplained(ctx.id, ServingError.from(error));
+    }
   }
 
   /** Ends requests wherever they are here. */
@@ -219,6 +225,7 @@ export class ModelDesk<Request extends DeskRequest> {
     for (const request of this.#waiting.expire(nowMs)) {
       this.#refuse(request, new ServingError("deadline_exceeded"));
     }
+    this.#waiting.forgetBound();
     this.pump();
   }
 
@@ -244,6 +251,13 @@ export class ModelDesk<Request extends DeskRequest> {
     return this.#deps.ctx.bus.state === "connected";
   }
 
+  /** Room that has come by itself is for those whose KV is staged. */
+  #placeAtOnce(waiting: Waiting<Request>): Placed {
+    if (this.#waiting.isStuck(waiting)) return "waits";
+    if (!waiting.isStaged && this.#waiting.hasStaged) this.pump();
+    return this.#waiting.isStuck(waiting) ? "waits" : this.#place(waiting);
+  }
+
   /** Dispatches or refuses a request, or lets it wait. */
   #place(waiting: Waiting<Request>): Placed {
     if (!this.#isConnected) return "waits";
@@ -254,7 +268,10 @@ export class ModelDesk<Request extends DeskRequest> {
       const refusal = refusalFrom(selection, waiting.isStaged);
       if (refusal !== null) this.#refuse(request, refusal);
       else if (isChosen(selection)) this.#dispatch(waiting, selection);
-      else return "waits";
+      else {
+        this.#waiting.stick(waiting);
+        return "waits";
+      }
     } catch (error) {
       // Whatever went wrong, the request must end: nothing has been sent to a worker.
       this.#end(request.requestId);
@@ -263,23 +280,31 @@ export class ModelDesk<Request extends DeskRequest> {
     return "left";
   }
 
-  /** Chooses; null if another request of the session is choosing. */
-  #select({ request }: Waiting<Request>): Selection | ServingError | null {
+  /** Chooses; null if another request of the session is choosing, or where the session is there is no room. */
+  #select(waiting: Waiting<Request>): Selection | ServingError | null {
     const { ctx, policy, metrics } = this.#deps;
+    const { request } = waiting;
     this.#choices += 1;
     const pool = this.#poolFor(request);
     const asked = this.#asked(request);
-    const outcome = pool.sessions.ask(
-      request.requestId,
-      request.rules?.session,
-      asked,
-      pool.core.candidates(pool.workerType),
-    );
+    const all = pool.core.candidates(pool.workerType);
+    const candidates = policy.narrow?.(request, all) ?? all;
+    const { requestId, rules } = request;
+    const outcome = pool.sessions.ask(requestId, rules?.session, asked, candidates);
     if (outcome.kind === "wait") return null;
     if (outcome.kind === "refused") return outcome.error;
-    const narrow: Narrow | undefined =
-      policy.narrow === undefined ? undefined : (all) => policy.narrow?.(request, all) ?? all;
-    const selection = pool.choose({ ...asked, ...outcome.rule }, ctx.random.number(), narrow);
+    const bound = asked.pin === undefined ? outcome.rule.pin?.workerId : undefined;
+    waiting.boundKind = bound === undefined ? null : `${waiting.kind} ${bound}`;
+    if (this.#waiting.isStuck(waiting)) return null;
+    if (bound !== undefined && pool.isFull(bound)) {
+      this.#waiting.stick(waiting);
+      return null;
+    }
+    const selection = pool.choose(
+      { ...asked, ...outcome.rule },
+      ctx.random.number(),
+      () => candidates,
+    );
     if (this.#choices % choicesPerSample === 0) {
       metrics.selected((ctx.clock.nowMs() - asked.nowMs) / 1_000);
     }
@@ -319,7 +344,9 @@ export class ModelDesk<Request extends DeskRequest> {
     const share = pool.share(this.#asked(request), chosen.cachedTokens);
     const booking: Booking = { ...bookingOf(request, ctx.id, chosen), ...share };
     const nowMs = clock.nowMs();
-    if (pool.core.book({ ...booking, atMs: nowMs }) === "full") {
+    const booked = pool.core.book({ ...booking, atMs: nowMs });
+    if (booked === "duplicate") return; // it came twice, and is on its way
+    if (booked === "full") {
       throw new ServingError("overloaded", { problem: "the router's table of bookings is full" });
     }
     bus.publish(subjects.booked(policy.role, this.model), Booking.encode(booking));
@@ -380,8 +407,12 @@ function bookingOf(
   };
 }
 
-function kindOf(workerType: string, { rules }: DeskRequest): string {
-  return rules === null ? workerType : `${workerType} ${JSON.stringify(rules)}`;
+/** What decides where a request may go, its session aside. */
+function kindOf(workerType: string, isStaged: boolean, { rules }: DeskRequest): string {
+  const leg = isStaged ? `staged ${workerType}` : workerType;
+  if (rules === null) return leg;
+  const { session: _session, overrides: _overrides, expectedOutputTokens: _, ...where } = rules;
+  return Object.keys(where).length === 0 ? leg : `${leg} ${JSON.stringify(where)}`;
 }
 
 function queueRefusal(outcome: Extract<Enqueued<unknown>, { kind: "refused" }>): ServingError {

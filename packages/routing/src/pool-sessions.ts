@@ -21,19 +21,10 @@ export type SessionOutcome =
   | { readonly kind: "wait" }
   | { readonly kind: "refused"; readonly error: ServingError };
 
-/** What the end of a request means to others. */
-export interface SessionEnd {
-  /** Others of the session may choose. */
-  readonly reopened: boolean;
-  /** To be told to the other routers. */
-  readonly binding: SessionBinding | null;
-}
-
 /** What of a request a session looks at. */
 type SessionRequest = Pick<SelectionRequest, "nowMs" | "pin" | "allowedWorkers" | "constraints">;
 
 const asItIs: SessionOutcome = { kind: "choose", rule: {} };
-const nothingEnds: SessionEnd = { reopened: false, binding: null };
 
 /** The sessions of one pool, if they have an effect there. */
 export class PoolSessions {
@@ -111,9 +102,9 @@ export class PoolSessions {
     return this.#table?.commit(holder, target, nowMs) ?? null;
   }
 
-  /** The request is over, or left without being dispatched. */
-  end(holder: BookingId, nowMs: number): SessionEnd {
-    return this.#table?.end(holder, nowMs) ?? nothingEnds;
+  /** The request is over, or left without being dispatched. Returns what the other routers are to hear. */
+  end(holder: BookingId, nowMs: number): SessionBinding | null {
+    return this.#table?.end(holder, nowMs).binding ?? null;
   }
 
   /** Hears another router's word. `isKnown`: the worker is listed, with that generation and rank. */

@@ -1,6 +1,7 @@
 /** Hot path: `choose` once per request and leg. */
 import type { WorkerView } from "@baton/cluster-view";
 import {
+  type BookingEntry,
   createFlatIndex,
   createPredictedIndex,
   createRoutingCore,
@@ -47,6 +48,8 @@ export interface PoolDeps {
   readonly limits: DeskLimits;
   /** Begins to follow the model's KV feed. */
   openFeed(target: FeedTarget): IndexFeed;
+  /** Told of bookings that are not known any more, though they may still run. */
+  onForgotten(entries: readonly BookingEntry[]): void;
   /** Tells an operator of what is odd in the pool's configuration. */
   warn(text: string): void;
 }
@@ -73,6 +76,7 @@ export class Pool {
   readonly #deps: PoolDeps;
   #loaded: LoadedPolicy;
   #workers: readonly WorkerView[] = [];
+  #types = new Map<WorkerId, WorkerType>();
   #known = new Map<WorkerId, WorkerView>();
   #stage: StagePolicy;
   #selector: WorkerSelector;
@@ -122,6 +126,7 @@ export class Pool {
   /** Takes over all workers of the model. `wantsFeed`: whether what this pool's workers hold is worth to be followed. */
   setWorkers(all: readonly WorkerView[], wantsFeed: boolean): void {
     this.#workers = all;
+    this.#types = new Map(all.map(({ id, workerType }) => [id, workerType]));
     this.#known = new Map();
     for (const worker of all) {
       if (worker.workerType !== this.workerType || worker.state === "lost") continue;
@@ -130,8 +135,15 @@ export class Pool {
     }
     this.#wantsFeed = wantsFeed;
     this.#configure(null);
-    this.#core.setWorkers([...this.#known.values()].map(routableWorker));
+    this.#core.setWorkers(this.#routable);
     this.#feed?.workersChanged();
+  }
+
+  /** Whether a worker has as many requests as it takes. False if it is not there. */
+  isFull(workerId: WorkerId): boolean {
+    const candidates = this.#core.candidates(this.workerType);
+    const rank = candidates.find((candidate) => candidate.workerId === workerId);
+    return rank !== undefined && rank.workerRequestsInFlight >= rank.maxRequestsInFlight;
   }
 
   choose(request: PoolRequest, random: number, narrow?: Narrow): Selection {
@@ -147,10 +159,12 @@ export class Pool {
     const { tracking, cache } = this.#stage;
     const { overrides, promptTokens, sequenceHashes } = request;
     const countsTokens = overrides?.trackPrefillTokens ?? tracking.trackPrefillTokens;
-    const sharesPrefixes = overrides?.assumeKvReuse ?? tracking.assumeKvReuse;
     const isPredicted = cache.predictedTtlMs !== null || !cache.useKvEvents;
+    const isCounted = tracking.trackActiveBlocks && tracking.assumeKvReuse;
     const needsHashes =
-      this.#selector.usesCacheData && sharesPrefixes && (tracking.trackActiveBlocks || isPredicted);
+      this.#selector.usesCacheData &&
+      overrides?.assumeKvReuse !== false &&
+      (isCounted || isPredicted);
     return {
       prefillTokens: countsTokens ? Math.max(0, promptTokens - cachedTokens) : 0,
       sequenceHashes: needsHashes ? sequenceHashes : noHashes,
@@ -166,30 +180,56 @@ export class Pool {
     return { ...request, workerType: this.workerType, blockSize: this.#blockSize };
   }
 
+  get #routable() {
+    return [...this.#known.values()].map(routableWorker);
+  }
+
   /** Works out the pool's policy anew. `modules`: those of a policy that was read anew. */
   #configure(modules: LoadedPolicy["modules"] | null): void {
-    const registrations = this.#workers.map(({ registration }) => registration);
-    const { policy, warnings } = policyForPool(this.#loaded.policy, this.workerType, registrations);
+    const { policy, warnings } = policyForPool(this.#loaded.policy, this.workerType, this.#cards);
     for (const text of warnings) {
       if (!this.#warned.has(text)) this.#deps.warn(text);
     }
     this.#warned = new Set(warnings);
     const before = this.#stage;
-    this.#stage = policy;
-    if (modules !== null || !isEqual(before, policy)) {
+    const isAnother = modules !== null || !isEqual(before, policy);
+    if (isAnother) {
+      this.#stage = policy;
       this.sessions.configure(policy.affinity);
       this.#selector = createSelector(createStagePolicy(policy, this.#loaded.modules));
-      if (isCountedAlike(before, policy)) this.#core.setPolicy(this.#selector, policy.thresholds);
-      else this.#replaceCore();
     }
-    this.#followFeed();
+    const hasIndex = this.#core.index !== null;
+    if (hasIndex !== this.#wantsIndex || !isCountedAlike(before, policy)) this.#replaceCore();
+    else if (isAnother) this.#core.setPolicy(this.#selector, policy.thresholds);
   }
 
-  /** What is counted has changed: counts afresh. Workers name all that they run with their next heartbeat. */
+  /** What workers say of their pool's routing. One that is lost says it only where nobody else is there to say another thing. */
+  get #cards() {
+    const present = this.#workers.filter(({ state }) => state !== "lost");
+    const speaking = present.length > 0 ? present : this.#workers;
+    return speaking.map(({ registration }) => registration);
+  }
+
+  /** Whether what workers hold is to be followed: only then is there an index, and it begins empty each time. */
+  get #wantsIndex(): boolean {
+    return this.#wantsFeed && this.#stage.cache.useKvEvents && this.#selector.usesCacheData;
+  }
+
+  /** What is counted or followed has changed: counts afresh. Workers name all that they run with their next heartbeat. */
   #replaceCore(): void {
     this.close();
-    this.#core = this.#createCore();
-    this.#core.setWorkers([...this.#known.values()].map(routableWorker));
+    const before = this.#core;
+    const core = this.#createCore();
+    this.#core = core;
+    core.setWorkers(this.#routable);
+    for (const { workerId, refusesUntilMs } of before.candidates(this.workerType)) {
+      if (refusesUntilMs > 0) core.refuse(workerId, refusesUntilMs);
+    }
+    for (const { id, load } of this.#known.values()) {
+      if (load !== null) core.reported(load);
+      this.#deps.onForgotten(before.dropWorker(id, Number.POSITIVE_INFINITY, 0));
+    }
+    this.#followFeed();
   }
 
   #createCore(): RoutingCore {
@@ -201,26 +241,17 @@ export class Pool {
       tracking,
       thresholds,
       prefillDuration,
-      ...(cache.useKvEvents ? { index: createFlatIndex({}) } : {}),
+      ...(this.#wantsIndex ? { index: createFlatIndex({}) } : {}),
       ...predictedIn(cache),
     });
   }
 
   #followFeed(): void {
     const { index, indexSlots: slots } = this.#core;
-    const isWanted = this.#wantsFeed && index !== null && this.#selector.usesCacheData;
-    if (isWanted === (this.#feed !== null)) return;
-    if (!isWanted || index === null) {
-      this.close();
-      return;
-    }
-    const wants = (workerId: WorkerId) => this.#isOurs(workerId);
+    if (index === null) return;
+    const wants = (workerId: WorkerId) =>
+      (this.#types.get(workerId) ?? this.workerType) === this.workerType;
     this.#feed = this.#deps.openFeed({ index, slots, wants });
-  }
-
-  #isOurs(workerId: WorkerId): boolean {
-    const worker = this.#workers.find(({ id }) => id === workerId);
-    return worker === undefined || worker.workerType === this.workerType;
   }
 }
 

@@ -132,6 +132,7 @@ export class Router<Request extends DeskRequest> {
   async start(): Promise<void> {
     const { bus, clock } = this.#ctx;
     await this.#readPolicy();
+    if (this.#state === "stopped") return;
     const subscriptions = [
       bus.onUndeliverable((key) => {
         for (const { host } of this.#models.values()) host.desk.undeliverable(key as RequestId);
@@ -255,7 +256,10 @@ export class Router<Request extends DeskRequest> {
       current,
       onPolicy: (loaded) => {
         this.#policy = loaded;
-        for (const { host } of this.#models.values()) host.desk.setPolicy(loaded);
+        for (const [model, entry] of this.#models) {
+          entry.host.desk.setPolicy(loaded);
+          this.#openIfDue(model, entry);
+        }
         this.#metrics.policyReloads("taken");
         log.info({ policyFile }, "policy file taken over");
       },

@@ -9,6 +9,8 @@ export interface Waiting<Request> {
   readonly isStaged: boolean;
   /** Requests of one kind may go to the same workers: where one finds no room, none does. */
   readonly kind: string;
+  /** The kind within that kind of those who must go where their session is, as of the last attempt; null: go anywhere. */
+  boundKind: string | null;
 }
 
 /** What became of an attempt to place a request: it has left (dispatched or refused), or it must wait. */
@@ -22,7 +24,7 @@ export type Placed = "left" | "waits";
 export class WaitingRoom<Request extends DeskRequest> {
   readonly #staged: RequestQueue<Waiting<Request>>;
   readonly #others: RequestQueue<Waiting<Request>>;
-  /** The kinds that found no room since the last `place`. */
+  /** The kinds, and those of bound sessions, that found no room since the last `place`. */
   readonly #stuck = new Set<string>();
 
   /** `limit`: most requests in each of the two queues. */
@@ -35,9 +37,19 @@ export class WaitingRoom<Request extends DeskRequest> {
     return this.#staged.size + this.#others.size;
   }
 
-  /** Whether a request of this kind would find no room, as far as is known. */
-  isStuck(kind: string): boolean {
-    return this.#stuck.has(kind);
+  /** Whether some wait whose KV is staged. */
+  get hasStaged(): boolean {
+    return this.#staged.size > 0;
+  }
+
+  /** Whether a request like this would find no room, as far as is known. */
+  isStuck({ kind, boundKind }: Pick<Waiting<Request>, "kind" | "boundKind">): boolean {
+    return this.#stuck.has(kind) || (boundKind !== null && this.#stuck.has(boundKind));
+  }
+
+  /** Notes that there was no room for a request, so that others like it are not tried. */
+  stick({ kind, boundKind }: Pick<Waiting<Request>, "kind" | "boundKind">): void {
+    this.#stuck.add(boundKind ?? kind);
   }
 
   /** Whether there is anything to place, or a kind to look at again. */
@@ -47,7 +59,6 @@ export class WaitingRoom<Request extends DeskRequest> {
 
   enter(waiting: Waiting<Request>): Enqueued<Waiting<Request>> {
     const { request, arrivedMs } = waiting;
-    this.#stuck.add(waiting.kind);
     return this.#queueOf(waiting).enqueue(
       {
         requestId: request.requestId,
@@ -59,15 +70,13 @@ export class WaitingRoom<Request extends DeskRequest> {
     );
   }
 
-  /** Room may have come: tries what waits, in order, one of a kind after the other until it finds none. */
+  /** Room may have come: tries what waits, in order, but for what is stuck. */
   place(attempt: (waiting: Waiting<Request>) => Placed): void {
     this.#stuck.clear();
     for (const queue of [this.#staged, this.#others]) {
       const left: RequestId[] = [];
       for (const { requestId, payload } of queue.entries()) {
-        if (this.#stuck.has(payload.kind)) continue;
-        if (attempt(payload) === "left") left.push(requestId);
-        else this.#stuck.add(payload.kind);
+        if (!this.isStuck(payload) && attempt(payload) === "left") left.push(requestId);
       }
       for (const requestId of left) takeOut(queue, requestId);
     }
@@ -78,9 +87,11 @@ export class WaitingRoom<Request extends DeskRequest> {
     this.#others.cancel(requestId);
   }
 
-  /** What found no room may be tried again, for another reason than room. */
-  reopen(): void {
-    this.#stuck.clear();
+  /** Sessions may have gone elsewhere since their requests were tried. */
+  forgetBound(): void {
+    for (const queue of [this.#staged, this.#others]) {
+      for (const { payload } of queue.entries()) payload.boundKind = null;
+    }
   }
 
   /** Takes out what a Frontend asked for, up to that generation of it. */

@@ -6,8 +6,8 @@ import { type Waiting, WaitingRoom } from "../src/waiting-room.ts";
 type Request = ReturnType<typeof routeDecode>;
 
 function waiting(id: string, changes: Partial<Waiting<Request>> & Partial<Request> = {}) {
-  const { isStaged = false, kind = "any", arrivedMs = 0, ...request } = changes;
-  return { request: routeDecode(id, request), arrivedMs, isStaged, kind };
+  const { isStaged = false, kind = "any", boundKind = null, arrivedMs = 0, ...request } = changes;
+  return { request: routeDecode(id, request), arrivedMs, isStaged, kind, boundKind };
 }
 
 function roomWith(...all: readonly Waiting<Request>[]) {
@@ -19,11 +19,14 @@ function roomWith(...all: readonly Waiting<Request>[]) {
 /** Places as many as there is room, and answers who was tried. */
 function placeInto(room: WaitingRoom<Request>, roomOf: Record<string, number>): string[] {
   const tried: string[] = [];
-  room.place(({ request, kind }) => {
+  room.place((each) => {
+    const kind = each.boundKind ?? each.kind;
     const left = roomOf[kind] ?? 0;
-    tried.push(request.requestId);
+    tried.push(each.request.requestId);
     roomOf[kind] = left - 1;
-    return left > 0 ? "left" : "waits";
+    if (left > 0) return "left";
+    room.stick(each);
+    return "waits";
   });
   return tried;
 }
@@ -49,19 +52,59 @@ describe("a waiting room", () => {
     expect(placeInto(room, { any: 9, pinned: 9 })).toEqual(["a", "b", "d"]);
   });
 
+  it("tries every request that waits for another reason than room", () => {
+    const room = roomWith(waiting("a"), waiting("b"));
+    const tried: string[] = [];
+
+    room.place(({ request }) => {
+      tried.push(request.requestId);
+      return "waits";
+    });
+
+    expect(tried).toEqual(["a", "b"]);
+  });
+
+  it("tries those of bound sessions rank by rank, and none of them where nobody of their kind has room", () => {
+    const sessions = [
+      waiting("a", { boundKind: "any w-1" }),
+      waiting("b", { boundKind: "any w-1" }),
+      waiting("c", { boundKind: "any w-2" }),
+    ];
+
+    expect(placeInto(roomWith(...sessions), {})).toEqual(["a", "c"]);
+    expect(placeInto(roomWith(waiting("z"), ...sessions), {})).toEqual(["z"]);
+  });
+
+  it("tries everybody again once it forgets where sessions were", () => {
+    const bound = [1, 2].map((n) => waiting(`b-${n}`, { boundKind: "any w-1" }));
+    const room = roomWith(...bound);
+    placeInto(room, {});
+
+    room.forgetBound();
+
+    expect(placeInto(room, { any: 9 })).toEqual(["b-1", "b-2"]);
+  });
+
   it("knows which kinds found no room since it last placed", () => {
     const room = roomWith(waiting("a"));
-    expect([room.isStuck("any"), room.isStuck("pinned"), room.isIdle]).toEqual([
-      true,
-      false,
-      false,
-    ]);
+    room.stick(waiting("a"));
+    const stuck = () => ["any", "pinned"].map((kind) => room.isStuck(waiting("x", { kind })));
+    expect([stuck(), room.isIdle]).toEqual([[true, false], false]);
 
     room.cancel(waiting("a").request.requestId);
-    expect([room.isStuck("any"), room.isIdle]).toEqual([true, false]);
+    expect([stuck(), room.isIdle]).toEqual([[true, false], false]);
 
     room.place(() => "left");
-    expect([room.isStuck("any"), room.isIdle]).toEqual([false, true]);
+    expect([stuck(), room.isIdle]).toEqual([[false, false], true]);
+  });
+
+  it("says whether some wait whose KV is staged", () => {
+    const room = roomWith(waiting("a"));
+    expect(room.hasStaged).toBe(false);
+
+    room.enter(waiting("s", { isStaged: true }));
+
+    expect(room.hasStaged).toBe(true);
   });
 
   it("lets out whose time is over, who is cancelled, and whose Frontend is lost", () => {
