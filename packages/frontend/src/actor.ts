@@ -85,7 +85,11 @@ class FrontendRelay implements FrontendCore {
       prepare,
       mayHaveRouter: (role) => this.#mayHaveRouter(role),
     });
-    this.#explainService = new ExplainService(context, { ...config, port: this.#relay });
+    this.#explainService = new ExplainService(context, {
+      ...config,
+      port: this.#relay,
+      undecodable: this.metrics.undecodable,
+    });
     this.#routers = new PeerWatch(
       context,
       { roles: ["prefill-router", "decode-router"] },

@@ -91,6 +91,8 @@ export class BusWatch {
     if (name === undefined) return;
     const whole = chunk === null ? payload : this.#joiner.add(chunk, payload, reply, atMs)?.payload;
     if (whole === undefined || whole[0] === noiseByte) return;
+    // Who only asks for a route sends the same message as who takes it.
+    if (subject.endsWith(".explain-route")) return;
     this.#read(name, whole, message);
   }
 

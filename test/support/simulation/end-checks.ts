@@ -1,6 +1,6 @@
-import { unpackKvEvents } from "@baton/protocol";
+import { type RouteExplained, unpackKvEvents } from "@baton/protocol";
 import type { BusWatch } from "./bus-watch.ts";
-import { hashesAfter } from "./kv-picture.ts";
+import { eachHash, hashesAfter } from "./kv-picture.ts";
 import type { SimCluster } from "./sim-cluster.ts";
 import type { RankDump } from "./visitor.ts";
 
@@ -101,6 +101,44 @@ export function kvDifferences(
     }
   }
   return [...differences, ...creditedDead(cluster, watch)];
+}
+
+/** Where a router's index is not what the engines hold of a prompt, or speaks of a generation that is gone. */
+export function indexDifferences(
+  cluster: SimCluster,
+  sequenceHashes: Uint8Array,
+  routes: readonly RouteExplained[],
+): string[] {
+  const differences: string[] = [];
+  for (const { candidates, mode, routerId } of routes) {
+    for (const { generation, overlapBlocks, workerId } of candidates) {
+      const worker = cluster.living().find(({ id }) => id === workerId);
+      if (worker?.actor.heartbeat().generation !== generation || worker.organs.engine === null) {
+        differences.push(`${routerId} offers ${workerId} ${generation}, which is gone`);
+        continue;
+      }
+      const held = hashesAfter(worker.organs.engine.dumpKv(0));
+      const wanted = cacheModes.has(mode) ? leadingHeld(held, sequenceHashes) : 0;
+      if (overlapBlocks !== wanted) {
+        differences.push(
+          `${routerId} credits ${workerId} with ${overlapBlocks} blocks, it holds ${wanted}`,
+        );
+      }
+    }
+  }
+  return differences;
+}
+
+/** Modes that look at what workers hold. */
+const cacheModes: ReadonlySet<string> = new Set(["kv", "two-tier"]);
+
+function leadingHeld(held: ReadonlySet<string>, sequenceHashes: Uint8Array): number {
+  let blocks = 0;
+  for (const hash of eachHash(sequenceHashes)) {
+    if (!held.has(hash)) break;
+    blocks += 1;
+  }
+  return blocks;
 }
 
 /** Generations of workers that are gone and that the feed has not declared gone. */

@@ -107,11 +107,13 @@ export function hashesAfter(events: readonly KvEvent[]): Set<string> {
 
 function applyEvent(hashes: Set<string>, event: KvEvent): void {
   if (event.kind === "cleared") hashes.clear();
-  else if (event.kind === "stored") for (const hash of each(event.sequenceHashes)) hashes.add(hash);
-  else for (const hash of each(event.sequenceHashes)) hashes.delete(hash);
+  else if (event.kind === "stored")
+    for (const hash of eachHash(event.sequenceHashes)) hashes.add(hash);
+  else for (const hash of eachHash(event.sequenceHashes)) hashes.delete(hash);
 }
 
-function* each(bytes: Uint8Array): Generator<string> {
+/** Each hash of a run, as hex. */
+export function* eachHash(bytes: Uint8Array): Generator<string> {
   for (let at = 0; at < bytes.length; at += 8) {
     yield Buffer.from(bytes.buffer, bytes.byteOffset + at, 8).toString("hex");
   }

@@ -17,6 +17,7 @@ export function planRequests(draw: Draw, temper: Temper, shape: ClusterShape): P
       frontend: draw.integer(0, shape.frontends - 1),
       prompt: drawPrompt(draw, heads, index),
       output: drawOutput(draw),
+      session: drawSession(draw),
       leavesAfterMs: temper === "calm" || !draw.chance(0.35) ? null : drawPatience(draw, shape),
     });
   }
@@ -39,6 +40,15 @@ function drawPrompt(
   tokens.set(head);
   tokens.set(tail, head.length);
   return { kind: "tokens", tokens };
+}
+
+/** A few sessions, so that some are used again, some of them children of one. */
+function drawSession(draw: Draw): PlannedRequest["session"] {
+  return draw.weighted<() => PlannedRequest["session"]>([
+    [() => null, 5],
+    [() => ({ id: `s${draw.integer(0, 2)}` }), 3],
+    [() => ({ id: `c${draw.integer(0, 5)}`, parent: `s${draw.integer(0, 1)}` }), 2],
+  ])();
 }
 
 function drawOutput(draw: Draw): PlannedOutput {
@@ -91,6 +101,7 @@ export function finalRequests(draw: Draw, shape: ClusterShape): PlannedRequest[]
       temperature: 0,
       samplingSeed: 0,
     },
+    session: null,
     leavesAfterMs: null,
   }));
 }

@@ -16,7 +16,13 @@ export interface ClusterShape {
   readonly aggregated: number;
   /** Decode workers that serve without prefill workers too. */
   readonly isDecodeOnly: boolean;
-  readonly routerMode: "round-robin" | "random" | "least-loaded" | "power-of-two" | "two-tier" | "kv";
+  readonly routerMode:
+    | "round-robin"
+    | "random"
+    | "least-loaded"
+    | "power-of-two"
+    | "two-tier"
+    | "kv";
   /** Seconds for which an idle session keeps its worker; null: sessions have no effect. */
   readonly sessionTtlSecs: number | null;
   /** Whether routers count what they sent on its way as cached before the event of it comes. */
@@ -56,6 +62,8 @@ export interface PlannedRequest {
     | { readonly kind: "text"; readonly text: string }
     | { readonly kind: "chat"; readonly text: string };
   readonly output: PlannedOutput;
+  /** The session that it names, and that session's parent. */
+  readonly session: { readonly id: string; readonly parent?: string } | null;
   /** When the client leaves, after it came; null if it waits for the end. */
   readonly leavesAfterMs: number | null;
 }

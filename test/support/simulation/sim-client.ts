@@ -99,7 +99,7 @@ export class SimClient implements RequestSink {
   }
 
   #request(): ServingRequest {
-    const { prompt, output } = this.planned;
+    const { output, prompt, session } = this.planned;
     return {
       requestId: requestId(this.requestId),
       model: simModel,
@@ -113,6 +113,9 @@ export class SimClient implements RequestSink {
       stop: output.stop,
       clientRequestId: null,
       traceparent: null,
+      ...(session === null
+        ? {}
+        : { routing: { rules: { session }, cacheSalt: null, said: {}, ignored: [] } }),
     };
   }
 

@@ -24,6 +24,8 @@ import { frontendWithPort, type SimOrgans, type SimProcess } from "./sim-process
 
 /** The model of every run. */
 export const simModel = modelName("sim/model");
+/** Tokens a KV block. */
+export const simBlockSize = 16;
 /** How long staged KV waits: longer than a request may take to come for it. */
 export const simLeaseMs = 4_000;
 /** Every deadline of a request, in its states together, is below this. */
@@ -286,7 +288,7 @@ export class SimCluster {
       "handoff-lease-ms": simLeaseMs,
       "context-length": 600,
       blocks: shape.blocks,
-      "block-size": 16,
+      "block-size": simBlockSize,
       "max-num-seqs": shape.maxSequences,
       "max-batched-tokens": 128,
       "mock-prefill-ms": shape.prefillMs,

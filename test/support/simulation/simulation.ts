@@ -1,3 +1,4 @@
+import { createBlockHasherFromModule } from "@baton/kv-router";
 import { subjectTable } from "@baton/protocol";
 import type { ObservedMessage } from "@baton/runtime";
 import type { EngineFactory } from "@baton/worker";
@@ -6,14 +7,15 @@ import {
   checkHandlerErrors,
   checkHandoffs,
   checkStarted,
+  indexDifferences,
   kvDifferences,
   whatIsHeld,
 } from "./end-checks.ts";
 import { noiseByte, type PlannedFault, type PlannedRequest, type SimulationPlan } from "./plan.ts";
 import { troubleMs } from "./plan-requests.ts";
 import { SimClient } from "./sim-client.ts";
-import { requestBoundMs, SimCluster } from "./sim-cluster.ts";
-import { Visitor, visitorId } from "./visitor.ts";
+import { requestBoundMs, SimCluster, simBlockSize } from "./sim-cluster.ts";
+import { type PromptHashes, Visitor, visitorId } from "./visitor.ts";
 
 /** What a run may be asked to show. */
 export interface SimOptions {
@@ -52,6 +54,8 @@ const deathSeenMs = 1_000;
 const orphanSeenMs = 1_300;
 const leaveBoundMs = 10_000;
 const maxViolations = 20;
+const askedPrompts = 3;
+const hasher = createBlockHasherFromModule();
 
 /** One run: a cluster, its clients, its trouble, and what is checked when it is over. */
 export class Simulation {
@@ -184,6 +188,9 @@ export class Simulation {
     }
     await this.#untilNothingHeld("after the last requests");
     for (const difference of await this.#kvDifferences()) this.#report(difference);
+    for (const prompt of promptsOf(this.#plan)) {
+      for (const difference of await this.#indexDifferences(prompt)) this.#report(difference);
+    }
   }
 
   /** Asks until the picture is right, within bounds: workers that are back may have to be asked first. */
@@ -202,6 +209,28 @@ export class Simulation {
       );
       await this.#until(() => differences !== null, restBoundMs);
       const found: readonly string[] = differences ?? ["no answer to a request for dumps"];
+      if (found.length === 0 || clock.nowMs() >= untilMs) return found;
+      await clock.advanceBy(500);
+    }
+  }
+
+  /** Asks until routers credit each worker with what it holds of a prompt. Not where they credit it with what will come. */
+  async #indexDifferences(prompt: PromptHashes): Promise<readonly string[]> {
+    if (this.#plan.shape.predictsOnRoute) return [];
+    const { clock } = this.#cluster;
+    const untilMs = clock.nowMs() + restBoundMs;
+    for (;;) {
+      let differences: readonly string[] | null = null;
+      this.#visitor.askForRoutes(prompt).then(
+        (routes) => {
+          differences = indexDifferences(this.#cluster, prompt.sequenceHashes, routes);
+        },
+        (error: unknown) => {
+          differences = [`no route: ${String(error)}`];
+        },
+      );
+      await this.#until(() => differences !== null, restBoundMs);
+      const found: readonly string[] = differences ?? ["no answer to a request for a route"];
       if (found.length === 0 || clock.nowMs() >= untilMs) return found;
       await clock.advanceBy(500);
     }
@@ -361,6 +390,19 @@ export class Simulation {
     this.#note(`VIOLATION ${problem}`);
     if (this.violations.length < maxViolations) this.violations.push(problem);
   }
+}
+
+/** Prompts of a run of which workers may hold something: the longest few that are given as tokens. */
+function promptsOf({ requests }: SimulationPlan): readonly PromptHashes[] {
+  const prompts = requests.flatMap(({ prompt }) =>
+    prompt.kind === "tokens" ? [prompt.tokens] : [],
+  );
+  const longest = prompts.sort((a, b) => b.length - a.length).slice(0, askedPrompts);
+  return longest.map((tokens) => {
+    const blockHashes = hasher.blockHashes(tokens, simBlockSize);
+    const sequenceHashes = hasher.sequenceHashes(blockHashes);
+    return { tokens: tokens.length, blockHashes, sequenceHashes };
+  });
 }
 
 /** A way to router and worker, and the engine's step there; without bound where messages may be lost or late. */

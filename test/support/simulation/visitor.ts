@@ -5,6 +5,11 @@ import {
   type KvPosition,
   KvPositions,
   nameToken,
+  RouteDecode,
+  RouteExplained,
+  RoutePrefill,
+  type RouterRole,
+  requestId,
   type SubjectRow,
   Subjects,
   subjectTable,
@@ -19,6 +24,13 @@ export const visitorId = actorId("visitor");
 export type RankDump = Pick<KvPosition, "workerId" | "generation" | "dpRank"> & {
   readonly bodies: readonly Uint8Array[];
 };
+
+/** A prompt by the hashes of its full blocks, 8 bytes each. */
+export interface PromptHashes {
+  readonly tokens: number;
+  readonly blockHashes: Uint8Array;
+  readonly sequenceHashes: Uint8Array;
+}
 
 /** Somebody on the bus who is no actor: asks for what anybody may ask, and says what nobody understands. */
 export class Visitor {
@@ -58,6 +70,39 @@ export class Visitor {
       page = answer.next;
     }
     return { workerId, generation, dpRank, bodies };
+  }
+
+  /** Where one router of each role with workers would send a prompt. Rejects if nobody answers. */
+  async askForRoutes(prompt: PromptHashes): Promise<RouteExplained[]> {
+    const subjects = new Subjects(this.#cluster.namespace);
+    const request: RoutePrefill = {
+      requestId: requestId("asked"),
+      frontendId: visitorId,
+      frontendGeneration: 1,
+      stream: 1,
+      timeoutMs: 1_000,
+      promptTokens: prompt.tokens,
+      blockHashes: prompt.blockHashes,
+      sequenceHashes: prompt.sequenceHashes,
+      rules: null,
+      work: new Uint8Array(0),
+      traceparent: null,
+    };
+    const rest = { handoff: null, overrides: null, pool: "aggregated" } as const;
+    const types = new Set(this.#cluster.living().map(({ planned }) => planned.workerType));
+    const roles: RouterRole[] = [];
+    if (types.has("prefill")) roles.push("prefill-router");
+    if (types.has("aggregated")) roles.push("decode-router");
+    return Promise.all(
+      roles.map(async (role) => {
+        const bytes =
+          role === "prefill-router"
+            ? RoutePrefill.encode(request)
+            : RouteDecode.encode({ ...request, ...rest });
+        const subject = subjects.explainRoute(role, simModel);
+        return RouteExplained.decode(await this.#bus.request(subject, bytes, { timeoutMs: 2_000 }));
+      }),
+    );
   }
 
   /** Says it on one kind of subject, to every actor that may listen there. Kinds without a message are left out. */

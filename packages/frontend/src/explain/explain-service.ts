@@ -5,7 +5,7 @@ import {
   requestId,
   ServingError,
 } from "@baton/protocol";
-import type { ActorContext, BusMessage, BusSubscription } from "@baton/runtime";
+import type { ActorContext, BusMessage, BusSubscription, Counter } from "@baton/runtime";
 import { errorAnswer, refusal } from "../http/error-body.ts";
 import { parseBody } from "../http/parse-body.ts";
 import { parseJson } from "../http/parse-json.ts";
@@ -19,6 +19,8 @@ export interface ExplainServiceDeps {
   /** Status of `overloaded`. */
   readonly overloadStatus: number;
   readonly maxBodyBytes: number;
+  /** Counts questions that are no message, by the label `fact`. */
+  readonly undecodable: Counter;
 }
 
 /** Answers tools on the bus that ask where a request would go, as the API answers the same body with `baton.query_only`. */
@@ -63,7 +65,12 @@ export class ExplainService {
       });
       answer = routeAnswer(await port.explain(request), { ...frame, form: query ?? "baton" });
     } catch (caught) {
-      const error = clientError(ServingError.from(caught));
+      const failure = ServingError.from(caught);
+      if (failure.code === "malformed_message") {
+        this.#deps.undecodable.add(1, { fact: "explain-request" });
+        this.#context.log.warn({ err: failure }, "question not decoded");
+      }
+      const error = errorFor(failure);
       if (error.code === "internal") this.#context.log.error({ err: caught }, "question broke");
       answer = errorAnswer(error, { ...frame, stage: "received" });
     }
@@ -80,4 +87,10 @@ export class ExplainService {
     if (Buffer.byteLength(body) <= maxBodyBytes) return;
     throw refusal("payload_too_large", `the body is over ${maxBodyBytes} bytes`);
   }
+}
+
+/** Whoever sends what is no question is at fault, and not this Frontend. */
+function errorFor(failure: ServingError): ServingError {
+  if (failure.code !== "malformed_message") return clientError(failure);
+  return new ServingError("invalid_request", { problem: failure.message }, { cause: failure });
 }

@@ -20,9 +20,15 @@ function serve(cluster: MemoryCluster, id: string, maxBodyBytes = 1_000) {
   const port = new FakePort();
   port.onExplain = () => explanation;
   const context = cluster.context({ role: "frontend", id });
-  const service = new ExplainService(context, { port, overloadStatus: 529, maxBodyBytes });
+  const undecoded: number[] = [];
+  const service = new ExplainService(context, {
+    port,
+    overloadStatus: 529,
+    maxBodyBytes,
+    undecodable: { add: (count) => void undecoded.push(count ?? 1) },
+  });
   service.start();
-  return { port, service };
+  return { port, service, undecoded };
 }
 
 async function ask(cluster: MemoryCluster, payload: Uint8Array) {
@@ -76,7 +82,7 @@ describe("a question on the bus", () => {
     ["an unknown field", chat({ baton: { speed: 1 } }), 400, { param: "baton.speed" }],
     ["a body that is no JSON", ExplainRequest.encode({ endpoint: "chat", body: "{" }), 400, {}],
     ["a body that is too large", chat({ user: "x".repeat(1_000) }), 413, {}],
-    ["a message of another shape", Uint8Array.of(1), 500, { code: "internal" }],
+    ["a message of another shape", Uint8Array.of(1), 400, { code: "invalid_request" }],
   ])("gets the API's error for %s", async (_title, payload, status, error) => {
     const cluster = memoryCluster();
     serve(cluster, "f1");
@@ -84,6 +90,16 @@ describe("a question on the bus", () => {
     const answer = await ask(cluster, payload);
 
     expect(answer).toMatchObject({ status, body: { error: { stage: "received", ...error } } });
+  });
+
+  it("is counted when it is no message", async () => {
+    const cluster = memoryCluster();
+    const { undecoded } = serve(cluster, "f1");
+
+    await ask(cluster, Uint8Array.of(1));
+    await ask(cluster, chat({ baton: { speed: 1 } }));
+
+    expect(undecoded).toEqual([1]);
   });
 
   it("goes to another Frontend once one drains", async () => {
