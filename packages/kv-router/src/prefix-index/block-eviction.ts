@@ -1,4 +1,4 @@
-import type { BlockId, BlockTable } from "./block-table.ts";
+import { type BlockId, type BlockTable, hottest } from "./block-table.ts";
 
 /** Most blocks that are looked at to find one that may go. */
 const searchLimit = 4_096;
@@ -22,7 +22,9 @@ export class BlockEviction {
     if (this.#blocks.size === 0) return 0;
     const next = this.#next;
     if (next !== 0 && this.#mayGo(next, pinned)) return this.#take(next);
-    for (let looked = 0; looked < searchLimit; looked += 1) {
+    // After so many rounds everything is cold.
+    const limit = Math.min(searchLimit, (hottest + 1) * this.#blocks.highest);
+    for (let looked = 0; looked < limit; looked += 1) {
       this.#hand = this.#hand >= this.#blocks.highest ? 1 : this.#hand + 1;
       if (this.#mayGo(this.#hand, pinned)) return this.#take(this.#hand);
       this.#cool(this.#hand);

@@ -159,6 +159,7 @@ export class BlockHoldings {
   /** Takes all copies of a block from everybody. The block is gone afterwards if it has no children. */
   drop(id: BlockId): void {
     const set = this.#blocks.setOf(id);
+    if (set === 0) return;
     for (const member of this.#sets.membersOf(set)) this.#forget(id, member);
     this.#putSet(id, set, 0);
   }

@@ -1,4 +1,6 @@
 import { createFlatIndex } from "../../src/index.ts";
-import { findsWhatTheRanksHold } from "./prefix-index-histories.ts";
+import { findsWhatTheRanksHold, keepsToItsLimit } from "./prefix-index-histories.ts";
 
 findsWhatTheRanksHold(() => createFlatIndex());
+
+keepsToItsLimit((maxBlocks) => createFlatIndex({ maxBlocks }));

@@ -40,6 +40,12 @@ export class NaiveRank {
       .sort((one, other) => one - other);
   }
 
+  /** Leading blocks that are on any tier. */
+  longest(prompt: readonly number[]): number {
+    const end = prompt.findIndex((block) => !this.hasAny(block));
+    return end === -1 ? prompt.length : end;
+  }
+
   /** The unbroken prefix, tier after tier. */
   overlap(prompt: readonly number[]): RankOverlap {
     const counts: number[] = [];
