@@ -22,6 +22,7 @@ export {
 } from "./template/chat-template.ts";
 export { ChatTemplateError, type ChatTemplateFailure } from "./template/chat-template-error.ts";
 export { type ChatTemplateCheck, checkChatTemplate } from "./template/check-chat-template.ts";
+export { TemplateWarmUp } from "./template/template-warm-up.ts";
 export {
   createTokenizer,
   type EncodeOptions,

@@ -162,6 +162,7 @@ export class TokenizerBuild {
   private readonly build: BpeModelBuild;
   private readonly makeScanner: () => WordScanner;
   private readonly options: TokenizerOptions;
+  private flags: Uint8Array | undefined;
 
   /** Throws `TokenizerFormatError` if the pre-tokenizer is not supported. */
   constructor(artifact: TokenizerArtifact, options: TokenizerOptions = {}) {
@@ -171,8 +172,13 @@ export class TokenizerBuild {
     this.build = new BpeModelBuild(artifact);
   }
 
-  /** Enters at most `maxItems` tokens and merges (20,000 take about 2 ms). True when all are entered. */
+  /** Enters at most `maxItems` tokens and merges (2,000 take about 0.3 ms). True when all are entered. */
   step(maxItems: number): boolean {
+    if (this.flags === undefined) {
+      // Made once per process, in 2 to 5 ms: a step of its own.
+      this.flags = characterFlags();
+      return false;
+    }
     return this.build.step(maxItems);
   }
 
@@ -188,6 +194,8 @@ export function createTokenizer(
   options: TokenizerOptions = {},
 ): Tokenizer {
   const build = new TokenizerBuild(artifact, options);
-  build.step(Number.POSITIVE_INFINITY);
+  while (!build.step(Number.POSITIVE_INFINITY)) {
+    // The first step makes what all tokenizers share.
+  }
   return build.finish();
 }

@@ -1,7 +1,7 @@
 import type { EncodeJob } from "./encode/encode-job.ts";
 
-const texts = 8;
-const idsPerText = 4096;
+const texts = 24;
+const idsPerText = 1024;
 /** Each text is encoded anew, then again as one that is known. */
 const roundsPerText = 2;
 
@@ -52,9 +52,16 @@ export class WarmUp {
       { length: idsPerText },
       (_, at) => ((at * texts + index) * stride) % vocabularySize,
     );
-    return this.vocabulary.decode(ids);
+    return this.vocabulary.decode(ids) + (index % 4 === 0 ? longText : oddText);
   }
 }
+
+/** What vocabularies have few words of: pairs of surrogates and single ones, marks, digits, runs of white space. */
+const oddText =
+  " \ud83d\ude00\ud83d\udc4d\ud83c\udffd \ud801\udc00\ud801\udc28 \ud800 e\u0301 a\u0308 \u0e44\u0e17\u0e22 I'LL it's\t\t12345678 1.5\r\n\n    //-- ";
+
+/** The same with words that are merged by other means: of hundreds of characters, and of thousands. */
+const longText = `${oddText}${"abc".repeat(100)} ${"\u5b57\u7b26".repeat(400)} ${"xyz".repeat(800)} ${oddText.repeat(8)}`;
 
 /** A prime, so that every id comes up before any comes again. */
 const stride = 7919;

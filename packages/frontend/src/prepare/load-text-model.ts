@@ -14,7 +14,7 @@ import { inSlices } from "./in-slices.ts";
 import type { TextModel, TokenDecoder } from "./text-model.ts";
 
 /** Tokens and merges entered between two looks at the clock. */
-const buildItems = 20_000;
+const buildItems = 2000;
 /** Words encoded between two looks at the clock. */
 const encodeWords = 256;
 
@@ -27,12 +27,11 @@ const prefixBytes = 32 * 2 ** 20;
  */
 export async function loadTextModel(clock: Clock, bytes: Uint8Array): Promise<TextModel> {
   try {
-    const build = new TokenizerBuild(decodeTokenizerArtifact(bytes), { prefixBytes });
+    const artifact = await atOnce(clock, () => decodeTokenizerArtifact(bytes));
+    const build = new TokenizerBuild(artifact, { prefixBytes });
     await inSlices(clock, build, buildItems);
-    const tokenizer = build.finish();
-    const { chatTemplate, bosToken, eosToken } = tokenizer;
-    const template =
-      chatTemplate === null ? null : parseChatTemplate(chatTemplate, { bosToken, eosToken });
+    const tokenizer = await atOnce(clock, () => build.finish());
+    const template = await atOnce(clock, () => templateOf(tokenizer));
     await inSlices(clock, tokenizer.warmUp(), encodeWords);
     if (template !== null) await inSlices(clock, new TemplateWarmUp(template), 1);
     return new TokenizerTextModel(clock, tokenizer, template);
@@ -43,6 +42,17 @@ export async function loadTextModel(clock: Clock, bytes: Uint8Array): Promise<Te
       { cause: error },
     );
   }
+}
+
+/** One piece of work of some milliseconds, in a slice of its own. */
+async function atOnce<T>(clock: Clock, work: () => T): Promise<T> {
+  const results: T[] = [];
+  await inSlices(clock, { step: () => results.push(work()) > 0 }, 1);
+  return results[0] as T;
+}
+
+function templateOf({ chatTemplate, bosToken, eosToken }: Tokenizer): ChatTemplate | null {
+  return chatTemplate === null ? null : parseChatTemplate(chatTemplate, { bosToken, eosToken });
 }
 
 class TokenizerTextModel implements TextModel {

@@ -30,6 +30,8 @@ export class PrefixReuse {
   private node: PrefixNode | undefined;
   /** Where the piece below the node begins. */
   private pieceAt = 0;
+  /** Where the piece begins whose cut is the stop; those before it that have none are added only when one is found. */
+  private plannedAt = 0;
   /** How many ids the text up to the cut has. */
   private idsAtCut = 0;
 
@@ -60,29 +62,36 @@ export class PrefixReuse {
 
   /** Finds the next stop. `units` are those of the text from `base` on. False to be called again. */
   plan(units: Uint16Array, base: number): boolean {
-    for (let left = piecesPerCall; left > 0; left -= 1) {
-      if (this.node === undefined || !this.hasPiece()) {
+    const { pieceUnits } = this.trie;
+    this.plannedAt = Math.max(this.plannedAt, this.pieceAt);
+    for (let left = piecesPerCall; left > 0; left -= 1, this.plannedAt += pieceUnits) {
+      const pieceEnd = this.plannedAt + pieceUnits;
+      if (this.node === undefined || pieceEnd > this.text.length) {
         this.stop = this.text.length;
         return true;
       }
-      const pieceEnd = this.pieceAt + this.trie.pieceUnits;
-      const found = this.cuts.last(units, this.cut - base, pieceEnd - base);
+      // What stands before the piece was searched with the pieces before.
+      const from = Math.max(this.cut, this.plannedAt - 1);
+      const found = this.cuts.last(units, from - base, pieceEnd - base);
       if (found >= 0) {
         this.stop = found + base;
         return true;
       }
-      this.extend(this.cut, noIds);
     }
     return false;
   }
 
   /** Keeps the ids up to the stop, which `out` ends with, for texts to come. At the end of the text nothing is kept. */
   record(out: IdBuffer): void {
-    if (this.stop < this.text.length) {
-      this.extend(this.stop, out.ids.slice(this.idsAtCut, out.length));
-      this.cut = this.stop;
-      this.idsAtCut = out.length;
+    if (this.stop === this.text.length) {
+      return;
     }
+    while (this.node !== undefined && this.pieceAt < this.plannedAt) {
+      this.extend(this.cut, noIds);
+    }
+    this.extend(this.stop, out.ids.slice(this.idsAtCut, out.length));
+    this.cut = this.stop;
+    this.idsAtCut = out.length;
   }
 
   private hasPiece(): boolean {

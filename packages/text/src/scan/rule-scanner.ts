@@ -22,13 +22,15 @@ function patternOf(rule: SplitRule): string {
 
 /** A scanner for one text at a time: it remembers where it is in the window it was last called for. */
 export function makeRuleScanner(rules: readonly RegExp[]): WordScanner {
+  // Its own: their `lastIndex` belongs to this text.
+  const own = rules.map((rule) => new RegExp(rule));
   let expected = -1;
   let windowStart = 0;
   let ends: Iterator<number> | undefined;
   return (units, at, end) => {
     if (at !== expected || ends === undefined) {
       windowStart = at;
-      ends = wordEnds(textOfUnits(units, at, end), rules, 0);
+      ends = wordEnds(textOfUnits(units, at, end), own, 0);
     }
     const next = ends.next();
     const wordEnd = next.done === true ? end : windowStart + next.value;
@@ -53,14 +55,20 @@ function* wordEnds(text: string, rules: readonly RegExp[], depth: number): Gener
   }
 }
 
-/** Where matches, and what lies between them, end. */
+/** Where matches, and what lies between them, end. While it runs nobody else uses the rule. */
 function* pieceEnds(text: string, rule: RegExp): Generator<number> {
   let from = 0;
-  // A copy: `lastIndex` belongs to this text, and other texts may be cut by the same rule meanwhile.
-  for (const match of text.matchAll(rule)) {
+  for (let at = 0; at <= text.length; ) {
+    rule.lastIndex = at;
+    const match = rule.exec(text);
+    if (match === null) {
+      break;
+    }
     const { index } = match;
     const end = index + match[0].length;
+    at = end;
     if (end === index) {
+      at += text.codePointAt(end)! > 0xffff ? 2 : 1;
       continue;
     }
     if (index > from) {

@@ -24,10 +24,13 @@ export interface RenderOptions {
 /** Thrown by the template itself through `raise_exception`. */
 class TemplateRefusal extends Error {}
 
-/** A chat template, parsed once per model. Templates are trusted as much as the worker that sent them: nothing bounds their work. */
+/**
+ * A chat template, parsed once per model, with what all its renders share. Templates are trusted as much as the worker that
+ * sent them: nothing bounds their work.
+ */
 export class ChatTemplate {
   private readonly template: Template;
-  private readonly tokens: TemplateTokens;
+  private readonly shared: Environment;
 
   /** Throws `ChatTemplateError` (`syntax`). */
   constructor(source: string, tokens: TemplateTokens) {
@@ -40,7 +43,7 @@ export class ChatTemplate {
         { cause },
       );
     }
-    this.tokens = tokens;
+    this.shared = makeShared(tokens);
   }
 
   /**
@@ -65,30 +68,37 @@ export class ChatTemplate {
     }
   }
 
+  /** A scope of one render: what templates set stays in it. */
   private makeEnvironment(messages: readonly ChatMessage[], options: RenderOptions): Environment {
-    const variables = new Map<string, unknown>(Object.entries(options.variables ?? {}));
-    for (const [name, value] of globals) {
-      variables.set(name, value);
+    const environment = new Environment(this.shared);
+    for (const [name, value] of Object.entries(options.variables ?? {})) {
+      if (!ownNames.has(name)) {
+        environment.set(name, value);
+      }
     }
-    variables.set("messages", messages);
-    variables.set("add_generation_prompt", options.addGenerationPrompt ?? true);
-    variables.set("bos_token", this.tokens.bosToken);
-    variables.set("eos_token", this.tokens.eosToken);
-    variables.set("tools", options.tools ?? null);
-    if (!variables.has("documents")) {
-      variables.set("documents", null);
+    environment.set("messages", messages);
+    environment.set("add_generation_prompt", options.addGenerationPrompt ?? true);
+    if (options.tools !== undefined) {
+      environment.set("tools", options.tools);
     }
-    variables.delete("strftime_now");
     const { nowMs } = options;
     if (nowMs !== undefined) {
-      variables.set("strftime_now", (format: string) => formatUtc(nowMs, format));
-    }
-    const environment = new Environment();
-    for (const [name, value] of variables) {
-      environment.set(name, value);
+      environment.set("strftime_now", (format: string) => formatUtc(nowMs, format));
     }
     return environment;
   }
+}
+
+function makeShared({ bosToken, eosToken }: TemplateTokens): Environment {
+  const shared = new Environment();
+  for (const [name, value] of globals) {
+    shared.set(name, value);
+  }
+  shared.set("bos_token", bosToken);
+  shared.set("eos_token", eosToken);
+  shared.set("tools", null);
+  shared.set("documents", null);
+  return shared;
 }
 
 /** Parses a chat template. Throws `ChatTemplateError` (`syntax`). */
@@ -111,6 +121,17 @@ const globals: ReadonlyMap<string, unknown> = new Map<string, unknown>([
       throw new TemplateRefusal(String(message));
     },
   ],
+]);
+
+/** What variables of a request cannot replace. */
+const ownNames: ReadonlySet<string> = new Set([
+  ...globals.keys(),
+  "messages",
+  "add_generation_prompt",
+  "bos_token",
+  "eos_token",
+  "tools",
+  "strftime_now",
 ]);
 
 function range(start: number, stop?: number, step = 1): number[] {

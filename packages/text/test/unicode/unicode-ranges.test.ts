@@ -51,9 +51,13 @@ describe("the general categories", () => {
 
   it("agree with the running engine where Unicode has not changed", () => {
     const letter = /\p{L}/u;
+    const ranges = categoryRanges("L") ?? [];
     for (let codePoint = 0; codePoint < 0x800; codePoint += 1) {
-      const character = String.fromCodePoint(codePoint);
-      expect([codePoint, holds("L", character)]).toEqual([codePoint, letter.test(character)]);
+      const isLetter = ranges.some(({ first, last }) => first <= codePoint && codePoint <= last);
+      expect([codePoint, isLetter]).toEqual([
+        codePoint,
+        letter.test(String.fromCodePoint(codePoint)),
+      ]);
     }
   });
 
