@@ -15,10 +15,15 @@ export const model: ModelName = modelName("m");
 
 export const tiers: readonly KvTier[] = ["device", "host", "disk"];
 
-/** The 8 bytes of a block's hash. */
+const hashes = new Map<number, Uint8Array>();
+
+/** The 8 bytes of a block's hash. Not to be written to. */
 export function hash(block: number): Uint8Array {
+  const known = hashes.get(block);
+  if (known !== undefined) return known;
   const bytes = new Uint8Array(8);
   new DataView(bytes.buffer).setUint32(0, block, true);
+  hashes.set(block, bytes);
   return bytes;
 }
 
