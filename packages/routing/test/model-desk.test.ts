@@ -1,31 +1,12 @@
-import { actorId, type Booking, ServingError } from "@baton/protocol";
+import { actorId, ServingError } from "@baton/protocol";
 import { loadReport, routeDecode, testGeneration } from "@baton/testing";
 import { describe, expect, it } from "vitest";
+import { bookingOn, ids } from "./support/bookings.ts";
 import { deskRig, model, stagedRequest } from "./support/desk-rig.ts";
 import { workerView } from "./support/fake-view.ts";
 
 const one = { capacity: { maxSequences: 1 } };
 const pinnedTo = (id: string) => ({ rules: { decodeWorkerId: actorId(id) } });
-const ids = (...names: string[]) => names.map((name) => routeDecode(name).requestId);
-
-function bookingOn(id: string, changes: Partial<Booking> = {}): Booking {
-  return {
-    bookingId: routeDecode("r9").requestId,
-    routerId: actorId("d-2"),
-    frontendId: actorId("f-1"),
-    workerId: actorId(id),
-    generation: testGeneration,
-    dpRank: 0,
-    blocks: 2,
-    promptTokens: 128,
-    overlapBlocks: 0,
-    prefillTokens: 0,
-    sequenceHashes: new Uint8Array(),
-    expectedOutputTokens: null,
-    frontendGeneration: 1,
-    ...changes,
-  };
-}
 
 describe("a desk with room", () => {
   it("books, sends the work and tells the Frontend, in this order", async () => {

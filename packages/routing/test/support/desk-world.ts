@@ -18,10 +18,9 @@ import {
   routeDecode,
   testGeneration,
 } from "@baton/testing";
-import { DeskHost } from "../../src/desk-host.ts";
-import { routerMetrics } from "../../src/router-metrics.ts";
-import { limits, loadedPolicy, model, noFeed, plainPolicy } from "./desk-rig.ts";
-import { FakeView, workerView } from "./fake-view.ts";
+import { model } from "./desk-rig.ts";
+import { workerView } from "./fake-view.ts";
+import { hostRig } from "./host-rig.ts";
 
 const maxSequences = 2;
 
@@ -81,34 +80,6 @@ class PlayedWorker {
   }
 }
 
-/** One router's desk with a view of its own, which hears of a worker's loss in its own time. */
-function playedRouter(cluster: MemoryCluster, id: string) {
-  const view = new FakeView();
-  const ctx = cluster.context({ role: "decode-router", id });
-  const host: DeskHost<RouteDecode> = new DeskHost(
-    { model, limits: { ...limits, queueLimit: 4 } },
-    {
-      ctx,
-      view,
-      policy: plainPolicy,
-      loaded: loadedPolicy(),
-      openFeed: noFeed,
-      message: RouteDecode,
-      metrics: routerMetrics(ctx.metrics, "decode", { bookings: () => 0, queued: () => 0 }),
-    },
-  );
-  ctx.bus.onUndeliverable((key) => host.desk.undeliverable(requestId(key)));
-  ctx.bus.subscribe(cluster.subjects.loadsReported(model), ({ payload }) => {
-    const report = LoadReport.decode(payload);
-    const worker = view.worker(report.workerId);
-    if (worker?.generation !== report.generation || worker.state === "lost") return;
-    host.reported(worker, report);
-  });
-  ctx.clock.setRepeating(50, () => host.desk.sweep());
-  host.serve();
-  return { host, view };
-}
-
 /** What became of one request, as the bus saw it. */
 export interface Fate {
   readonly isCancelled: boolean;
@@ -123,7 +94,7 @@ export interface Fate {
 export class DeskWorld {
   readonly fates = new Map<RequestId, Fate>();
   readonly #cluster: MemoryCluster;
-  readonly #routers: ReturnType<typeof playedRouter>[];
+  readonly #routers: ReturnType<typeof hostRig>[];
   readonly #workers = new Map<string, PlayedWorker>();
   readonly #frontend: Bus;
   #generation = testGeneration;
@@ -134,7 +105,7 @@ export class DeskWorld {
     this.#frontend = this.#cluster.bus("f-1");
     this.#observe();
     this.#routers = Array.from({ length: routers }, (_, index) =>
-      playedRouter(this.#cluster, `d-${index + 1}`),
+      hostRig(this.#cluster, `d-${index + 1}`, { limits: { queueLimit: 4 } }),
     );
     for (const id of ["w-1", "w-2", "w-3"]) this.join(id);
   }
