@@ -135,7 +135,9 @@ describeWith(["nats"], "a plain NATS client with a msgpack library", () => {
     const entries = frames.flatMap(([, , , , all]) => all).filter(([of_]) => of_ === stream);
     const ids = entries.flatMap((entry) => entry[3] as number[]);
     // Steps that follow each other within a millisecond share a frame, and their tokens an entry.
-    const offsets = entries.flatMap((entry) => (entry[3] as number[]).map((_, i) => entry[2] + i));
+    const offsets = entries.flatMap((entry) =>
+      (entry[3] as number[]).map((_, i) => Number(entry[2]) + i),
+    );
     expect(offsets).toEqual([0, 1, 2, 3, 4, 5]);
     expect(ids).toHaveLength(6);
     expect(entries.at(-1)?.[5]).toEqual(["length", expect.any(Number)]);
