@@ -12,7 +12,13 @@ import {
   type IndexJob,
   type PrefixIndex,
 } from "../../src/index.ts";
-import { apply, hashesOf, readPrompts, serve, type TrafficStep } from "./trace-traffic.ts";
+import {
+  apply,
+  hashesOf,
+  readPrompts,
+  serve,
+  type TrafficStep,
+} from "../../test/prefix-index/trace-traffic.ts";
 
 const [path, roundsText = "5"] = process.argv.slice(2);
 if (path === undefined) throw new Error("name a trace in Mooncake's format");
@@ -170,13 +176,17 @@ function jobs(): void {
     load.store("device", null, hashes);
     slowest = Math.max(slowest, performance.now() - from);
   }
-  print(`  a load of ${index.blocks} blocks in runs of 512: longest store ${slowest.toFixed(2)} ms`);
+  print(
+    `  a load of ${index.blocks} blocks in runs of 512: longest store ${slowest.toFixed(2)} ms`,
+  );
   print(`  its commit: ${longest(load.commit(), 8_192)}`);
   const again = index.loadRank(0);
   for (let at = 0; at * 384 < 2e6; at += 1) again.store("device", null, prompt(at));
   const from = performance.now();
   const job = again.commit();
-  print(`  the commit of a load that replaces as much: ${(performance.now() - from).toFixed(3)} ms`);
+  print(
+    `  the commit of a load that replaces as much: ${(performance.now() - from).toFixed(3)} ms`,
+  );
   print(`  and frees the old: ${longest(job, 8_192)}`);
   print(`  removal of the rank: ${longest(index.removeRank(0), 8_192)}`);
 }
@@ -190,7 +200,9 @@ const few = scale(64, 1e5);
 const base = scale(64, 1e6);
 const many = scale(640, 1e6);
 const more = scale(64, 1e7);
-print(`  10× the blocks: p50 ${(base.p50 / few.p50).toFixed(2)}×, ${(more.p50 / base.p50).toFixed(2)}×`);
+print(
+  `  10× the blocks: p50 ${(base.p50 / few.p50).toFixed(2)}×, ${(more.p50 / base.p50).toFixed(2)}×`,
+);
 print(`  10× the workers: p50 ${(many.p50 / base.p50).toFixed(2)}×`);
 print("jobs at 2 M blocks");
 jobs();

@@ -118,6 +118,36 @@ export function prefixIndexContract(name: string, create: () => PrefixIndex): vo
       expect(overlapOf(overlaps, 0).device).toBe(3);
     });
 
+    it("finds blocks that were told of without their parents", () => {
+      index.store(0, "device", null, hashesOf([1, 2, 3]));
+      index.store(1, "device", null, hashesOf([1]));
+      index.store(1, "device", null, hashesOf([3]));
+      index.store(2, "device", null, hashesOf([1]));
+      index.store(2, "device", null, hashesOf([13, 14]));
+      expect(onDevice(1, [1, 2, 3])).toBe(1);
+      expect(onDevice(2, [1, 12, 13, 14])).toBe(1);
+
+      index.store(1, "device", hashesOf([1]), hashesOf([2]));
+      index.store(2, "device", hashesOf([1]), hashesOf([12]));
+
+      expect(onDevice(1, [1, 2, 3])).toBe(3);
+      expect(onDevice(2, [1, 12, 13, 14])).toBe(4);
+    });
+
+    it("learns the parent of a block that was told of without", () => {
+      index.store(0, "device", null, hashesOf([3]));
+      index.store(0, "device", null, hashesOf([1, 2, 3]));
+      index.store(1, "device", null, hashesOf([1, 2, 3]));
+      expect(onDevice(0, [1, 2, 3])).toBe(3);
+
+      index.remove(0, "device", hashesOf([2]));
+
+      expect(onDevice(0, [1, 2, 3])).toBe(1);
+      expect(onDevice(1, [1, 2, 3])).toBe(3);
+      for (const rank of [0, 1]) finish(index.removeRank(rank));
+      expect(index.blocks).toBe(0);
+    });
+
     describe("removal", () => {
       it("takes blocks away from one rank", () => {
         index.store(0, "device", null, hashesOf([1, 2, 3]));

@@ -23,6 +23,28 @@ export function readPrompts(path: string): readonly (readonly number[])[] {
     .map((line) => (JSON.parse(line) as { hash_ids: number[] }).hash_ids);
 }
 
+/**
+ * Prompts as the Mooncake traces have them: conversations that begin with one of few system prompts, grow turn by turn, and
+ * take turns with each other. `random` is in [0, 1).
+ */
+export function makePrompts(count: number, random: () => number): readonly (readonly number[])[] {
+  const below = (limit: number) => Math.floor(random() * limit);
+  let nextId = 100;
+  const conversations: number[][] = [];
+  return Array.from({ length: count }, () => {
+    const goesOn = conversations.length > 0 && random() < 0.6;
+    const at = goesOn ? below(conversations.length) : conversations.length;
+    const system = below(3);
+    const before =
+      conversations[at] ?? Array.from({ length: 1 + 4 * system }, (_, id) => system * 20 + id);
+    // The last block of a turn is not full, so that the next turn does not have it.
+    const kept = goesOn && before.length > 10 ? before.slice(0, -1) : before;
+    const prompt = [...kept, ...Array.from({ length: 1 + below(12) }, () => nextId++)];
+    conversations[at] = prompt;
+    return prompt;
+  });
+}
+
 /** Spreads a whole number over 64 bits. */
 export function hashOf(id: number): bigint {
   let mixed = BigInt.asUintN(64, BigInt(id + 1) * 0x9e3779b97f4a7c15n);
@@ -94,7 +116,11 @@ export function serve(
     cache.touch(words);
     const gone = cache.shrinkTo(capacity);
     if (gone.length > 0) {
-      steps.push({ kind: "remove", rank, hashes: new Uint8Array(BigUint64Array.from(gone).buffer) });
+      steps.push({
+        kind: "remove",
+        rank,
+        hashes: new Uint8Array(BigUint64Array.from(gone).buffer),
+      });
     }
   }
   return steps;
