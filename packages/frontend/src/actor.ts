@@ -12,7 +12,8 @@ import {
 } from "@baton/runtime";
 import { type FrontendConfig, frontendOptions } from "./config.ts";
 import { ExplainService } from "./explain/explain-service.ts";
-import { ApiServer, type MetricsPage } from "./http/api-server.ts";
+import { ApiServer } from "./http/api-server.ts";
+import type { MetricsPage } from "./http/routes/status-routes.ts";
 import { createFrontendMetrics, type FrontendMetrics } from "./metrics.ts";
 import { fetchArtifact } from "./prepare/artifact-source.ts";
 import { loadTextModel } from "./prepare/load-text-model.ts";

@@ -1,0 +1,63 @@
+import type { ModelDirectory } from "../../relay/model-directory.ts";
+import { refusal } from "../error-body.ts";
+import type { Replies } from "../replies.ts";
+import type { ApiRoute } from "./api-route.ts";
+
+/** Text of all figures of the process, for `/metrics`. */
+export interface MetricsPage {
+  text(): Promise<string>;
+  readonly contentType: string;
+}
+
+/** What the routes about the Frontend itself stand on. */
+export interface StatusRoutesDeps {
+  readonly directory: ModelDirectory;
+  readonly replies: Replies;
+  /** Null where the host gives none. */
+  readonly metricsPage: MetricsPage | null;
+  /** The state of the actor: `null` while it takes requests, else why it does not. */
+  whyNotServing(): string | null;
+}
+
+/** Whether the Frontend lives, whether it can serve, and its figures. */
+export function statusRoutes(deps: StatusRoutesDeps): readonly ApiRoute[] {
+  const { replies } = deps;
+  return [
+    {
+      method: "GET",
+      path: "/live",
+      handle: (request, reply) => replies.sendJson(request, reply, '{"status":"live"}'),
+    },
+    {
+      method: "GET",
+      path: "/health",
+      handle: (request, reply) => {
+        const { isHealthy, body } = health(deps);
+        replies.sendJson(request, reply, body, isHealthy ? 200 : 503);
+      },
+    },
+    {
+      method: "GET",
+      path: "/metrics",
+      handle: async (request, reply) => {
+        const page = deps.metricsPage;
+        if (page === null) throw refusal("route_not_found", "metrics are on the admin port");
+        const text = await page.text();
+        await reply.headers(replies.idHeader(request.raw)).type(page.contentType).send(text);
+      },
+    },
+  ];
+}
+
+function health({ directory, whyNotServing }: StatusRoutesDeps) {
+  const why = whyNotServing();
+  const models = directory.all().map(({ name, mode, why: reason }) => ({
+    id: name,
+    ready: mode !== null,
+    mode,
+    why: reason,
+  }));
+  const isHealthy = why === null;
+  const status = isHealthy ? "healthy" : "not_ready";
+  return { isHealthy, body: JSON.stringify({ status, why, models }) };
+}
