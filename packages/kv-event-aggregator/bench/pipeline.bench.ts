@@ -135,56 +135,70 @@ function packed(worker: Bus, aggregator: Bus, router: ActorContext): Pipeline {
   };
 }
 
-interface PeerBlock {
-  readonly block_hash: bigint;
-  readonly tokens_hash: bigint;
-}
+/** A change of one block, with named fields. */
+type PeerChange =
+  | {
+      readonly type: "stored";
+      readonly parent_hash: bigint | null;
+      readonly block_hash: bigint;
+      readonly tokens_hash: bigint;
+    }
+  | { readonly type: "removed"; readonly block_hash: bigint };
 
 interface PeerBatch {
   readonly worker_id: string;
   readonly dp_rank: number;
   readonly event_id: number;
-  readonly stored: { readonly parent_hash: bigint | null; readonly blocks: PeerBlock[] };
-  readonly removed: { readonly block_hashes: bigint[] };
+  readonly events: readonly PeerChange[];
 }
 
-/** The peer: named fields, an object for each block, hashes as 64-bit integers; opened by the relay to see its order. */
+/**
+ * The peer: an object with named fields for each block, hashes as 64-bit integers. Its relay, too, reads the order and numbers
+ * the feed; to do so it must open all of a message.
+ */
 function objects(worker: Bus, aggregator: Bus, router: Bus, index: PrefixIndex): Pipeline {
   const encoder = new Encoder({ useBigInt64: true });
   const decoder = new Decoder({ useBigInt64: true });
-  const one = new BigUint64Array(1);
-  const oneBytes = new Uint8Array(one.buffer);
-  const bytesOf = (hash: bigint): Uint8Array => {
-    one[0] = hash;
-    return oneBytes;
-  };
-  const hashesIn = (bytes: Uint8Array) => new BigUint64Array(bytes.slice().buffer);
+  const hash = new BigUint64Array(1);
+  const hashBytes = new Uint8Array(hash.buffer);
+  const parent = new BigUint64Array(1);
+  const parentBytes = new Uint8Array(parent.buffer);
+  const hashesIn = (bytes: Uint8Array) => [...new BigUint64Array(bytes.slice().buffer)];
   let arrived = 0;
+  let feedSequence = 0;
   aggregator.subscribe("peer.events", ({ payload }) => {
-    aggregator.publish("peer.feed", encoder.encode(decoder.decode(payload)));
+    const batch = decoder.decode(payload) as PeerBatch;
+    feedSequence += 1;
+    aggregator.publish("peer.feed", encoder.encode({ ...batch, feed_sequence: feedSequence }));
   });
   router.subscribe("peer.feed", ({ payload }) => {
-    const { removed, stored } = decoder.decode(payload) as PeerBatch;
-    let parent = stored.parent_hash;
-    for (const { block_hash } of stored.blocks) {
-      const before = parent === null ? null : bytesOf(parent).slice();
-      index.store(0, "device", before, bytesOf(block_hash));
-      parent = block_hash;
+    const { events } = decoder.decode(payload) as PeerBatch;
+    for (const event of events) {
+      hash[0] = event.block_hash;
+      if (event.type === "removed") {
+        index.remove(0, "device", hashBytes);
+        continue;
+      }
+      parent[0] = event.parent_hash ?? 0n;
+      index.store(0, "device", event.parent_hash === null ? null : parentBytes, hashBytes);
     }
-    for (const hash of removed.block_hashes) index.remove(0, "device", bytesOf(hash));
     arrived += 1;
   });
   return {
     send: (sequence) => {
-      const stored = hashesIn(runAt(sequence));
-      const blocks = Array.from(stored, (hash) => ({ block_hash: hash, tokens_hash: hash }));
-      const batch: PeerBatch = {
-        worker_id: id,
-        dp_rank: 0,
-        event_id: sequence,
-        stored: { parent_hash: null, blocks },
-        removed: { block_hashes: [...hashesIn(evictedAt(sequence))] },
-      };
+      const run = hashesIn(runAt(sequence));
+      const stored = run.map((block_hash, at): PeerChange => {
+        return {
+          type: "stored",
+          parent_hash: run[at - 1] ?? null,
+          block_hash,
+          tokens_hash: block_hash,
+        };
+      });
+      const evicted = hashesIn(evictedAt(sequence));
+      const removed = evicted.map((block_hash): PeerChange => ({ type: "removed", block_hash }));
+      const events = [...stored, ...removed];
+      const batch: PeerBatch = { worker_id: id, dp_rank: 0, event_id: sequence, events };
       worker.publish("peer.events", encoder.encode(batch));
     },
     get arrived() {

@@ -27,10 +27,20 @@ export class ModelFeed {
   /** Puts an entry on the feed. False, and no number used, if the bus does not take it. */
   emit(entry: SourceEntry): boolean {
     const feedSequence = this.#feedSequence + 1;
-    const bytes = KvFeed.encode({ epoch: this.#deps.epoch, feedSequence, ...entry });
+    const { kind, workerId, generation, dpRank, sequence, events } = entry;
+    const bytes = KvFeed.encode({
+      epoch: this.#deps.epoch,
+      feedSequence,
+      kind,
+      workerId,
+      generation,
+      dpRank,
+      sequence,
+      events,
+    });
     if (!this.#deps.publish(bytes)) return false;
     this.#feedSequence = feedSequence;
-    this.#deps.sent[entry.kind] += 1;
+    this.#deps.sent[kind] += 1;
     return true;
   }
 }

@@ -120,7 +120,13 @@ describe("what a worker keeps for others", () => {
       await cluster.until(() => cluster.frontend.endOf(stream) !== null);
     }
     const history = async (from: number | null) =>
-      KvHistory.decode(await ask(worker, "get-kv-events", GetKvEvents.encode({ dpRank: 0, from })));
+      KvHistory.decode(
+        await ask(
+          worker,
+          "get-kv-events",
+          GetKvEvents.encode({ dpRank: 0, from, dump: null, page: 0 }),
+        ),
+      );
     const heard = cluster.kvEvents;
     expect(heard.map((batch) => batch.sequence)).toEqual(heard.map((_, i) => i + 1));
 

@@ -275,7 +275,7 @@ export class SourceTable {
       clock: this.#deps.clock,
       counts: this.#deps.counts,
       emit: (kind, sequence, events) =>
-        this.#deps.emit(model, { ...about, kind, sequence, events }),
+        this.#deps.emit(model, { kind, workerId, generation, dpRank, sequence, events }),
       ask: (from, done) => this.#deps.ask({ ...about, model, from }, done),
     });
     source.ranks.set(dpRank, rank);
