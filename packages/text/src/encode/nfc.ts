@@ -1,3 +1,4 @@
+import { orderMarks } from "./order-marks.ts";
 import { copyUnits } from "./text-units.ts";
 
 /** Below this code point text is in normalization form C whatever stands where. */
@@ -46,7 +47,7 @@ export class NfcPieces {
 
   private normalizePiece(): void {
     const end = this.pieceEnd();
-    const piece = this.text.slice(this.at, end).normalize("NFC");
+    const piece = orderMarks(this.text.slice(this.at, end)).normalize("NFC");
     this.pieces.push(piece);
     this.length += piece.length;
     this.at = end;
