@@ -4,7 +4,14 @@ import { loadReport, memoryCluster, routeDecode } from "@baton/testing";
 import { bench, describe } from "vitest";
 import { ModelDesk } from "../src/model-desk.ts";
 import { routerMetrics } from "../src/router-metrics.ts";
-import { limits, loadedPolicy, model, noFeed, plainPolicy } from "../test/support/desk-rig.ts";
+import {
+  limits,
+  loadedPolicy,
+  model,
+  noFeed,
+  noneHeld,
+  plainPolicy,
+} from "../test/support/desk-rig.ts";
 import { FakeView, workerView } from "../test/support/fake-view.ts";
 
 const inRack = {
@@ -23,7 +30,6 @@ function deskOver(count: number): {
   const context = cluster.context({ role: "decode-router", id: "d-1" });
   const bus = { state: "connected", maxMessageBytes: 1e9, publish: () => undefined };
   const ctx = { ...context, bus: bus as unknown as Bus };
-  const held = { bookings: () => 0, queued: () => 0 };
   const desk = new ModelDesk<RouteDecode>(
     { model, limits: { ...limits, queueLimit: 1_024, bookingLimit: 65_536 } },
     {
@@ -32,7 +38,7 @@ function deskOver(count: number): {
       policy: plainPolicy,
       loaded: loadedPolicy(),
       openFeed: noFeed,
-      metrics: routerMetrics(noMetrics, "decode", held),
+      metrics: routerMetrics(noMetrics, "decode", noneHeld),
     },
   );
   for (const [index, id] of ids.entries()) {

@@ -58,6 +58,13 @@ export class DeskPools<Request extends DeskRequest> {
     return booked;
   }
 
+  /** Sessions known, of all pools. */
+  get sessions(): number {
+    let known = 0;
+    for (const { sessions } of this.#pools.values()) known += sessions.size;
+    return known;
+  }
+
   /** A pool, with its workers as they are. Throws `internal` if the desk does not choose workers of that type. */
   of(workerType: WorkerType): Pool {
     this.#knowWorkers();

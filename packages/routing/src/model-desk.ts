@@ -80,6 +80,11 @@ export class ModelDesk<Request extends DeskRequest> {
     return this.#pools.booked;
   }
 
+  /** Sessions that are bound to a worker, or being bound. Those that are over may count until they are swept. */
+  get sessions(): number {
+    return this.#pools.sessions;
+  }
+
   /** Chooses by another policy from the next choice on. */
   setPolicy(loaded: LoadedPolicy): void {
     this.#pools.setPolicy(loaded);

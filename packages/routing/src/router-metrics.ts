@@ -28,11 +28,11 @@ const selectionBuckets = [2, 5, 10, 20, 50, 100, 200, 500, 1_000, 5_000].map(
   (bound) => bound * microsecond,
 );
 
-/** Declares the figures of a router. `bookings` and `queued` are read when somebody asks. */
+/** Declares the figures of a router. What is held is read when somebody asks. */
 export function routerMetrics(
   metrics: Metrics,
   role: WorkerRoleLabel,
-  held: { readonly bookings: () => number; readonly queued: () => number },
+  held: Readonly<Record<"bookings" | "queued" | "sessions", () => number>>,
 ): RouterMetrics {
   const labels = { role };
   const gauge = (name: string, help: string, read: () => number) =>
@@ -41,6 +41,7 @@ export function routerMetrics(
     metrics.counter(`baton_router_${name}`, help, ["role", ...more]);
   gauge("bookings", "Requests booked on workers.", held.bookings);
   gauge("queued", "Requests that wait for a worker.", held.queued);
+  gauge("sessions", "Sessions that are bound to a worker, or being bound.", held.sessions);
   const dispatched = counter("dispatched_total", "Requests sent to a worker.");
   const refused = counter("refused_total", "Requests refused before dispatch, by code.", ["code"]);
   const undeliverable = counter("undeliverable_total", "Dispatches that found nobody.");

@@ -89,6 +89,7 @@ export class Router<Request extends DeskRequest> {
     this.#metrics = routerMetrics(ctx.metrics, parts.workerRole, {
       bookings: () => this.#sum((host) => host.desk.booked),
       queued: () => this.#sum((host) => host.desk.queued),
+      sessions: () => this.#sum((host) => host.desk.sessions),
     });
   }
 

@@ -10,6 +10,7 @@ import {
   loadedPolicy,
   model,
   noFeed,
+  noneHeld,
   plainPolicy,
 } from "./support/desk-rig.ts";
 import { FakeView, workerView } from "./support/fake-view.ts";
@@ -29,7 +30,7 @@ function rig() {
       loaded: loadedPolicy(),
       openFeed: noFeed,
       message: RouteDecode,
-      metrics: routerMetrics(ctx.metrics, "decode", { bookings: () => 0, queued: () => 0 }),
+      metrics: routerMetrics(ctx.metrics, "decode", noneHeld),
     },
   );
   const frontend = cluster.bus("f-1");

@@ -3,20 +3,14 @@ import { actorId, type ModelCard, workerId } from "@baton/protocol";
 import { loadReport, testGeneration } from "@baton/testing";
 import { describe, expect, it } from "vitest";
 import type { LoadedPolicy } from "../src/policy/load-policy.ts";
-import type { PolicyFlags } from "../src/policy/policy-options.ts";
 import { Pool, type PoolRequest } from "../src/pool.ts";
 import { bookingOn } from "./support/bookings.ts";
-import { limits, loadedPolicy } from "./support/desk-rig.ts";
+import { limits, loadedPolicy, policyFromFile } from "./support/desk-rig.ts";
 import { FakeFeeds, promptOf } from "./support/fake-feeds.ts";
 import { workerView } from "./support/fake-view.ts";
-import { policyOf } from "./support/policy-sources.ts";
 
 const prompt = promptOf(1, 2, 3, 4);
 const two = [workerView("w-1"), workerView("w-2")];
-
-function fromFile(text: string, flags: PolicyFlags = { routerMode: "kv" }): LoadedPolicy {
-  return { policy: policyOf(flags, text), modules: new Map(), stamp: null };
-}
 
 function poolWith(loaded: LoadedPolicy = loadedPolicy({ routerMode: "kv" }), workers = two) {
   const feeds = new FakeFeeds();
@@ -199,7 +193,9 @@ describe("what a pool books", () => {
       blocks: 0,
     },
   ])("is $what", ({ file, flags, tokens, blocks }) => {
-    const { pool } = poolWith(file === undefined ? loadedPolicy(flags ?? kv) : fromFile(file));
+    const { pool } = poolWith(
+      file === undefined ? loadedPolicy(flags ?? kv) : policyFromFile(file),
+    );
 
     const share = pool.share(asking(), 100);
 
@@ -266,7 +262,7 @@ describe("another policy", () => {
     const { pool, forgotten } = poolWith();
     pool.core.book(booked("w-1"));
 
-    pool.setPolicy(fromFile("busy_thresholds: {active_prefill_tokens_threshold: 10}"));
+    pool.setPolicy(policyFromFile("busy_thresholds: {active_prefill_tokens_threshold: 10}"));
 
     expect([pool.core.booked, forgotten]).toEqual([1, []]);
   });

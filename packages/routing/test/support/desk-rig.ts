@@ -17,6 +17,7 @@ import { commandFields } from "../../src/command-fields.ts";
 import type { DeskLimits, DeskPolicy } from "../../src/desk-policy.ts";
 import { type DeskDeps, ModelDesk } from "../../src/model-desk.ts";
 import type { LoadedPolicy } from "../../src/policy/load-policy.ts";
+import { parsePolicyFile } from "../../src/policy/parse-policy-file.ts";
 import type { PolicyFlags } from "../../src/policy/policy-options.ts";
 import { resolvePolicy } from "../../src/policy/resolve-policy.ts";
 import { routerMetrics } from "../../src/router-metrics.ts";
@@ -37,6 +38,9 @@ export function loadedPolicy(flags: Partial<PolicyFlags> = {}): LoadedPolicy {
   return { policy, modules: new Map(), stamp: null };
 }
 
+/** For figures of a desk that nobody asks about. */
+export const noneHeld = { bookings: () => 0, queued: () => 0, sessions: () => 0 };
+
 /** A feed that says nothing. */
 export function noFeed() {
   return { workersChanged: () => undefined, stop: () => undefined };
@@ -50,7 +54,10 @@ export const plainPolicy: DeskPolicy<RouteDecode> = {
   workerType: ({ pool }) => pool,
   stage: ({ handoff }) => (handoff === null ? "aggregated" : "decode"),
   usesKvEvents: () => false,
-  rules: ({ rules }) => selectionRules(rules, "decode"),
+  rules: ({ rules }) => ({
+    ...selectionRules(rules, "decode"),
+    ...(rules?.overrides === undefined ? {} : { overrides: rules.overrides }),
+  }),
   isStaged: ({ handoff }) => handoff !== null,
   command: (request, chosen) => {
     const command = commandFields(request, chosen);
@@ -59,6 +66,12 @@ export const plainPolicy: DeskPolicy<RouteDecode> = {
       : { verb: "decode", payload: Decode.encode({ ...command, handoff: request.handoff }) };
   },
 };
+
+/** A policy of flags and the text of a file; mode `kv` if the flags name none. */
+export function policyFromFile(text: string, flags: Partial<PolicyFlags> = {}): LoadedPolicy {
+  const policy = resolvePolicy({ routerMode: "kv", ...flags }, parsePolicyFile(text, "/p.yaml"));
+  return { policy, modules: new Map(), stamp: null };
+}
 
 /** A request for a decode worker, with staged KV. */
 export function stagedRequest(id: string, changes: Partial<RouteDecode> = {}): RouteDecode {
@@ -118,6 +131,7 @@ export function deskRig(
     readonly limits?: Partial<DeskLimits>;
     readonly policy?: Partial<DeskPolicy<RouteDecode>>;
     readonly flags?: Partial<PolicyFlags>;
+    readonly loaded?: LoadedPolicy;
     readonly openFeed?: DeskDeps<RouteDecode>["openFeed"];
   } = {},
 ): DeskRig {
@@ -132,11 +146,12 @@ export function deskRig(
       ctx,
       view,
       policy: { ...plainPolicy, ...changes.policy },
-      loaded: loadedPolicy(changes.flags),
+      loaded: changes.loaded ?? loadedPolicy(changes.flags),
       openFeed: changes.openFeed ?? noFeed,
       metrics: routerMetrics(ctx.metrics, "decode", {
         bookings: () => desk.booked,
         queued: () => desk.queued,
+        sessions: () => desk.sessions,
       }),
     },
   );

@@ -33,6 +33,7 @@ export function hostRig(cluster: MemoryCluster, id: string, options: HostRigOpti
       metrics: routerMetrics(ctx.metrics, "decode", {
         bookings: () => host.desk.booked,
         queued: () => host.desk.queued,
+        sessions: () => host.desk.sessions,
       }),
     },
   );
