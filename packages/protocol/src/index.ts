@@ -143,6 +143,7 @@ export type {
   RoutingConstraints,
   RoutingRules,
 } from "./messages/routing-rules.ts";
+export { SessionBound } from "./messages/session-bound-v1.ts";
 export {
   type FrameEntry,
   GetFrames,

@@ -14,6 +14,7 @@ import { RequestTransitions } from "./messages/request-transitions-v1.ts";
 import { RouteExplained } from "./messages/route-explained-v1.ts";
 import { RouteDecode, RoutePrefill } from "./messages/route-v1.ts";
 import { Booking, CancelRoute } from "./messages/router-facts-v1.ts";
+import { SessionBound } from "./messages/session-bound-v1.ts";
 import { GetFrames, MissingFrames, TokenFrame } from "./messages/token-frame-v1.ts";
 import {
   Abort,
@@ -158,6 +159,12 @@ export const subjectTable: readonly SubjectRow[] = [
       "Drops requests from queues and bookings.",
     ),
     row(`<model>.${role}.booked`, Booking, [[role], [role]], "A router has booked capacity."),
+    row(
+      `<model>.${role}.session-bound`,
+      SessionBound,
+      [[role], [role]],
+      "A router says where a session's requests go.",
+    ),
   ]),
   row(
     "<model>.worker.prefill.<id>",

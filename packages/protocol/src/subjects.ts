@@ -126,6 +126,11 @@ export class Subjects {
     return `${this.#of(model)}.${role}.booked`;
   }
 
+  /** Where a session's requests go, heard by every router of the role and model. */
+  sessionBound(role: RouterRole, model: ModelName): string {
+    return `${this.#of(model)}.${role}.session-bound`;
+  }
+
   /** A command to one worker. */
   worker(verb: WorkerVerb, model: ModelName, id: WorkerId): string {
     return `${this.#of(model)}.worker.${verb}.${id}`;

@@ -40,6 +40,7 @@ import {
   RoutePrefill,
   requestId,
   ServingError,
+  SessionBound,
   TokenFrame,
   WorkerDeregistration,
   WorkerRegistration,
@@ -129,11 +130,11 @@ const events = packKvEvents([
   { kind: "removed", sequenceHashes: hashes.subarray(8) },
   { kind: "cleared" },
 ]);
-const feed = {
 const tieredEvents = packKvEvents([
   { kind: "stored", parent: null, blockHashes: hashes, sequenceHashes: hashes, tier: "host" },
   { kind: "removed", sequenceHashes: hashes, tier: "disk" },
 ]);
+const feed = {
   epoch: generation,
   feedSequence: 9,
   kind: "batch" as const,
@@ -370,6 +371,16 @@ export const samples: readonly Sample[] = [
       preferredTaints: { fast: 0.5 },
     },
     ignored: ["preferred_taints"],
+  }),
+  sample(SessionBound, {
+    routerId: workerId("p-1"),
+    workerType: "prefill",
+    key: "s:chat-7",
+    workerId: worker,
+    generation,
+    dpRank: 1,
+    sequence: generation + 1,
+    writer: workerId("p-2"),
   }),
   sample(TokenFrame, {
     workerId: worker,

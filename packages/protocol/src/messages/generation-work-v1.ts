@@ -2,6 +2,14 @@ import { bytesToTokens, tokensToBytes } from "../codec.ts";
 import { arrayMessage, type MessageType, malformed } from "../message-type.ts";
 
 /**
+ * What shape an output must have. `json`: one JSON object. `json_schema`: one JSON value that is valid by `schema`, the text of a
+ * JSON schema; an engine refuses keywords that it cannot keep to.
+ */
+export type OutputGrammar =
+  | { readonly kind: "json" }
+  | { readonly kind: "json_schema"; readonly schema: string };
+
+/**
  * What an engine needs to know about the wanted output. Absent means the engine's neutral value. One map,
  * encoded once by the Frontend, passed unopened by routers.
  */
@@ -24,9 +32,12 @@ export interface GenerationParams {
   readonly logitBias?: Readonly<Record<string, number>>;
   /** Alternatives reported per output token; 0 reports the chosen one only; absent reports none. */
   readonly logprobs?: number;
+  /** Alternatives reported per prompt token after the first; 0 reports the token itself only; absent reports none. */
   readonly promptLogprobs?: number;
   /** Choices, default 1. */
   readonly n?: number;
+  /** Absent: free text. With it a text ends where the grammar ends it, whatever `minTokens` and `ignoreEos` say. */
+  readonly grammar?: OutputGrammar;
 }
 
 /** The body that a router passes to a worker unopened: the prompt and what is wanted of it. */

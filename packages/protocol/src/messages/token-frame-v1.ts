@@ -25,6 +25,8 @@ export interface FrameEntry {
   readonly logprobs: readonly (TokenLogprobs | null)[] | null;
   /** Set with the last entry of the choice. */
   readonly end: StreamEnd | null;
+  /** One entry per prompt token after the first. With the first entry of a prompt that was computed where it is decoded, if asked for. */
+  readonly promptLogprobs?: readonly (TokenLogprobs | null)[];
 }
 
 /**
@@ -46,9 +48,10 @@ type WireEntry = readonly [
   tokens: readonly number[],
   logprobs?: unknown,
   end?: unknown,
+  promptLogprobs?: unknown,
 ];
 
-// v1: [workerId, generation, frontendGeneration, sequence, [[stream, choice, offset, [id, …], logprobs?, end?], …]]
+// v1: [workerId, generation, frontendGeneration, sequence, [[stream, choice, offset, [id, …], logprobs?, end?, promptLogprobs?], …]]
 //     end: [reason, cachedTokens, error?]
 export const TokenFrame: MessageType<TokenFrame> = arrayMessage(
   "token-frame",
@@ -71,6 +74,17 @@ export const TokenFrame: MessageType<TokenFrame> = arrayMessage(
 );
 
 function writeEntry(entry: FrameEntry): WireEntry {
+  if (entry.promptLogprobs !== undefined) {
+    return [
+      entry.stream,
+      entry.choice,
+      entry.offset,
+      entry.tokens,
+      writeAll(entry),
+      entry.end === null ? null : writeEnd(entry.end),
+      entry.promptLogprobs.map(writeLogprobs),
+    ];
+  }
   if (entry.end !== null) {
     return [
       entry.stream,
@@ -103,7 +117,7 @@ function readEntry(wire: WireEntry): FrameEntry {
   }
   if (!Array.isArray(wire[3]) || !wire[3].every(isCount)) throw malformed("token-frame", "tokens");
   const logprobs = wire[4];
-  return {
+  const entry: FrameEntry = {
     stream: wire[0],
     choice: wire[1],
     offset: wire[2],
@@ -111,6 +125,9 @@ function readEntry(wire: WireEntry): FrameEntry {
     logprobs: Array.isArray(logprobs) ? logprobs.map(readLogprobs) : null,
     end: readEnd(wire[5]),
   };
+  const promptLogprobs = wire[6];
+  if (!Array.isArray(promptLogprobs)) return entry;
+  return { ...entry, promptLogprobs: promptLogprobs.map(readLogprobs) };
 }
 
 function readEnd(wire: unknown): StreamEnd | null {
