@@ -50,7 +50,7 @@ export class PromptRuns {
     this.deepest = 0;
     const count = hashes.length >>> 3;
     if (count === 0) return true;
-    if (!this.#lookAhead(hashes, 0, 0, 0)) return false;
+    if (!this.#lookAhead(hashes, 0, 0, 0, 0)) return false;
     if (this.#aheadSets[0] === 0) return true;
     return this.#split(hashes, count, this.#ids[0]!, this.#aheadSets[0]!);
   }
@@ -60,14 +60,15 @@ export class PromptRuns {
     let place = 0;
     let id = firstId;
     let set = firstSet;
-    if (!this.#lookAhead(hashes, 0, count - 1, id + count - 1)) return false;
+    if (!this.#lookAhead(hashes, 0, count - 1, id + count - 1, 0)) return false;
     for (let top = 0; top >= 0; ) {
       const right = this.#places[top]!;
       const rightSet = this.#aheadSets[top]!;
       if (rightSet !== set && right > place + 1) {
         const middle = (place + right) >>> 1;
+        const fromRight = this.#ids[top]! - right + middle;
         top += 1;
-        if (!this.#lookAhead(hashes, top, middle, id + middle - place)) return false;
+        if (!this.#lookAhead(hashes, top, middle, id + middle - place, fromRight)) return false;
         continue;
       }
       if (rightSet !== set) this.#close(right, set);
@@ -85,8 +86,19 @@ export class PromptRuns {
     return true;
   }
 
-  #lookAhead(hashes: Uint8Array, top: number, place: number, guess: BlockId): boolean {
-    const id = this.#find(hashes, place, guess);
+  /** Looks at one block. Blocks that came together lie together, so its id is guessed from those of its neighbours. */
+  #lookAhead(
+    hashes: Uint8Array,
+    top: number,
+    place: number,
+    fromLeft: BlockId,
+    fromRight: BlockId,
+  ): boolean {
+    const low = lowWord(hashes, place << 3);
+    const high = highWord(hashes, place << 3);
+    const id = this.#blocks.isAt(fromLeft, low, high)
+      ? fromLeft
+      : this.#blocks.find(low, high, fromRight);
     this.#places[top] = place;
     this.#ids[top] = id;
     this.#aheadSets[top] = id === 0 ? 0 : this.#blocks.setOf(id);
