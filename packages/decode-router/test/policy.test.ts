@@ -67,6 +67,19 @@ describe("the rules of a decode", () => {
     expect(decodePolicy.rules(routeDecode("r1"))).toEqual({});
   });
 
+  it("keep a request's own settings where the overrides say nothing", () => {
+    const own = { overlapScoreCredit: 2, routerTemperature: 0.5 };
+
+    expect(decodePolicy.rules(routeDecode("r1", { rules: { overrides: own } }))).toEqual({
+      overrides: own,
+    });
+    expect(decodePolicy.rules(routeDecode("r1", { rules: { overrides: own }, overrides }))).toEqual(
+      {
+        overrides: { ...overrides, routerTemperature: 0.5 },
+      },
+    );
+  });
+
   it("name the pool, and take a ticket for staged KV", () => {
     const staged = routeDecode("r1", { handoff: new Uint8Array([1]) });
     const aggregated = routeDecode("r2", { pool: "aggregated" });
@@ -78,6 +91,33 @@ describe("the rules of a decode", () => {
     expect([staged, aggregated].map((request) => decodePolicy.isStaged(request))).toEqual([
       true,
       false,
+    ]);
+  });
+});
+
+describe("the KV events of decode workers", () => {
+  const of = (id: string, changes: Parameters<typeof registrationOf>[1] = {}): WorkerView => {
+    const registered = registrationOf(id, changes);
+    return { ...worker, workerType: registered.workerType, registration: registered };
+  };
+  const uses = (type: "decode" | "aggregated", ...workers: readonly WorkerView[]) =>
+    decodePolicy.usesKvEvents(type, workers);
+
+  it("matter only where a worker computes prompts itself", () => {
+    expect(uses("decode", of("d-1"), of("p-1"))).toBe(false);
+    expect(uses("decode", of("d-1"), of("d-2", { needs: [] }))).toBe(true);
+    expect(uses("aggregated", of("a-1"))).toBe(true);
+    expect(uses("aggregated", of("d-2", { needs: [] }))).toBe(false);
+    expect(uses("decode", of("a-1"))).toBe(false);
+    expect(uses("decode")).toBe(false);
+  });
+
+  it("are looked at for a whole generation; with a ticket the choice is for its second half alone", () => {
+    const staged = routeDecode("r1", { handoff: new Uint8Array([1]) });
+
+    expect([decodePolicy.stage(staged), decodePolicy.stage(routeDecode("r2"))]).toEqual([
+      "decode",
+      "aggregated",
     ]);
   });
 });

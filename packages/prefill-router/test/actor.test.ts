@@ -1,5 +1,5 @@
-import { actorId, Prefill, RoutePrefill } from "@baton/protocol";
-import { PlayedCluster, registrationOf, routePrefill } from "@baton/testing";
+import { actorId, modelName, Prefill, RouteExplained, RoutePrefill } from "@baton/protocol";
+import { PlayedCluster, registrationOf, routePrefill, testModel } from "@baton/testing";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { prefillRouter } from "../src/index.ts";
@@ -190,6 +190,72 @@ describe("a PrefillRouter", () => {
     cluster.leave("p-1");
     await cluster.pass();
     expect(cluster.notices.slice(2)).toEqual(["failed r3 not_ready"]);
+  });
+
+  it("binds a session anew when no decode worker can be reached from where it was", async () => {
+    const cluster = playedCluster();
+    const flags = { ...settings, sessionAffinityTtlSecs: 60 };
+    cluster.memory.start(prefillRouter, flags, { id: "r-1" });
+    const inRack = (id: string, rack: string, stays = false) =>
+      registrationOf(id, {
+        topology: { rack },
+        ...(stays
+          ? { kvTransfer: { domain: "rack", enforcement: "required", preferredWeight: null } }
+          : {}),
+      });
+    cluster.join(inRack("p-1", "a", true), inRack("d-1", "a"));
+    await cluster.pass(300);
+    const inSession = (id: string) => routePrefill(id, { rules: { session: { id: "s" } } });
+    cluster.ask(inSession("r1"));
+    await cluster.pass();
+
+    cluster.join(inRack("p-2", "b", true), inRack("d-2", "b"));
+    cluster.leave("d-1");
+    await cluster.pass();
+    for (const id of ["r2", "r3"]) cluster.ask(inSession(id));
+    await cluster.pass();
+
+    expect(cluster.commands.map(({ id, worker }) => [id, worker])).toEqual([
+      ["r1", "p-1"],
+      ["r2", "p-2"],
+      ["r3", "p-2"],
+    ]);
+    expect(cluster.notices).toEqual([]);
+  });
+
+  it("says where a request would go and what it asks of the decode worker, and who cannot be reached from", async () => {
+    const cluster = playedCluster();
+    startRouter(cluster, "r-1");
+    const inRack = (
+      id: string,
+      rack: string,
+      kvTransfer: Parameters<typeof registrationOf>[1] = {},
+    ) => registrationOf(id, { topology: { rack }, ...kvTransfer });
+    const stays = {
+      kvTransfer: { domain: "rack", enforcement: "required", preferredWeight: null },
+    } as const;
+    cluster.join(inRack("p-1", "a", stays), inRack("p-2", "b", stays), inRack("d-1", "b"));
+    await cluster.pass(300);
+
+    const asked = cluster.memory
+      .bus("f-9")
+      .request(
+        cluster.memory.subjects.explainRoute("prefill-router", modelName(testModel)),
+        RoutePrefill.encode(routePrefill("r1")),
+        { timeoutMs: 1_000 },
+      );
+    await cluster.pass();
+    const explained = RouteExplained.decode(await asked);
+
+    expect(explained).toMatchObject({
+      selected: { workerId: "p-2" },
+      decodeConstraints: { requiredTaints: ["baton.topology/rack=b"] },
+      candidates: [
+        { workerId: "p-2", eligible: true },
+        { workerId: "p-1", eligible: false, why: "filtered" },
+      ],
+    });
+    expect([cluster.commands, cluster.notices]).toEqual([[], []]);
   });
 
   it("drains: leaves the group, refuses what waits, and stops", async () => {

@@ -87,6 +87,20 @@ describe("the pool of prefill workers", () => {
     expect(narrowed()).toEqual(["p-1"]);
   });
 
+  it("has the worker that a request is pinned to, so that the refusal says what is wrong with it", () => {
+    const { command, narrowed } = policyOver(
+      inRack("p-1", "r1"),
+      inRack("p-2", "r2"),
+      decodeIn("d-1", "r2"),
+    );
+    const pinned = routePrefill("r1", { rules: { prefillWorkerId: actorId("p-1") } });
+
+    expect(narrowed(pinned)).toEqual(["p-1", "p-2"]);
+    expect(() => command("p-1", pinned)).toThrow(
+      expect.objectContaining({ code: "no_worker_available" }),
+    );
+  });
+
   it("follows a decode worker that drains", () => {
     const { policy, narrowed } = policyOver(
       inRack("p-1", "r1"),
@@ -155,7 +169,29 @@ describe("the rules of a prefill", () => {
     expect(policy.rules(routePrefill("r1"))).toEqual({});
   });
 
-  it("never take a prefill for staged", () => {
-    expect(policyOver().policy.isStaged()).toBe(false);
+  it("are the request's own settings of the choice as well", () => {
+    const { policy } = policyOver();
+    const overrides = { routerTemperature: 0.5 };
+
+    expect(policy.rules(routePrefill("r1", { rules: { overrides } }))).toEqual({ overrides });
+  });
+
+  it("never take a prefill for staged, and always look at caches", () => {
+    const { policy } = policyOver();
+
+    expect([policy.isStaged(), policy.usesKvEvents(), policy.stage(), policy.workerType()]).toEqual(
+      [false, true, "prefill", "prefill"],
+    );
+  });
+
+  it("derive what the next leg must satisfy from the chosen worker's place", () => {
+    const { policy } = policyOver(inRack("p-1", "r1"), viewOf("p-2", staysInRack), viewOf("p-3"));
+    const next = (id: string) => policy.nextConstraints(actorId(id));
+
+    expect(next("p-1")).toEqual({
+      requiredTaints: ["baton.topology/rack=r1"],
+      preferredTaints: {},
+    });
+    expect([next("p-2"), next("p-3")]).toEqual([null, null]);
   });
 });

@@ -135,6 +135,33 @@ describe("a binding", () => {
   });
 });
 
+describe("a look at a session", () => {
+  it("says where it is bound, and nothing while it is not", () => {
+    const table = newTable();
+    expect(table.peek("s", 0)).toBeNull();
+    table.ask(booking("a"), "s", 0);
+    expect(table.peek("s", 0)).toBeNull();
+    table.commit(booking("a"), target("w1"), 0);
+
+    expect(table.peek("s", 50 * ttlMs)).toMatchObject(target("w1"));
+    table.end(booking("a"), 0);
+    expect(table.peek("s", ttlMs - 1)).toMatchObject(target("w1"));
+    expect(table.peek("s", ttlMs)).toBeNull();
+  });
+
+  it("claims nothing, keeps nothing alive, and lets nothing go", () => {
+    const table = boundTable();
+    table.peek("t", 0);
+    expect(table.size).toBe(1);
+
+    table.peek("s", ttlMs);
+    expect(table.size).toBe(1);
+    table.peek("s", ttlMs - 1);
+
+    expect(table.ask(booking("b"), "s", ttlMs).kind).toBe("claimed");
+  });
+});
+
 describe("a full table", () => {
   it("says so, and takes a session again when one has expired", () => {
     const table = newTable(2);
