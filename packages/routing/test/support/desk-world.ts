@@ -18,11 +18,29 @@ import {
   routeDecode,
   testGeneration,
 } from "@baton/testing";
-import { model } from "./desk-rig.ts";
+import type { DeskHost } from "../../src/desk-host.ts";
+import type { LoadedPolicy } from "../../src/policy/load-policy.ts";
+import type { PolicyFlags } from "../../src/policy/policy-options.ts";
+import { loadedPolicy, model } from "./desk-rig.ts";
 import { workerView } from "./fake-view.ts";
 import { hostRig } from "./host-rig.ts";
 
 const maxSequences = 2;
+const noBytes = new Uint8Array();
+
+/** The policies that a world's routers may have, the first at the start. */
+export const worldPolicies: readonly LoadedPolicy[] = [
+  { routerMode: "kv", sessionAffinityTtlSecs: 1, activePrefillTokensThreshold: 250 },
+  {
+    routerMode: "kv",
+    sessionAffinityTtlSecs: 2,
+    sessionAffinityMode: "soft",
+    trackOutputBlocks: true,
+  },
+  { routerMode: "kv", useKvEvents: false, ttlSecs: 1 },
+  { routerMode: "round-robin", sessionAffinityTtlSecs: 1 },
+  { routerMode: "least-loaded" },
+].map((flags) => loadedPolicy(flags as Partial<PolicyFlags>));
 
 /** A worker that runs what it is sent until it is told to finish, and says so. */
 class PlayedWorker {
@@ -32,6 +50,8 @@ class PlayedWorker {
   readonly #cluster: MemoryCluster;
   readonly #bus: Bus;
   readonly #aborted = new Set<RequestId>();
+  readonly #prefilling = new Set<RequestId>();
+  #refusals = 0;
   #sequence = 0;
 
   constructor(cluster: MemoryCluster, id: string, generation: number) {
@@ -43,17 +63,29 @@ class PlayedWorker {
     for (const verb of ["generate", "decode"] as const) {
       this.#bus.subscribe(subjects.worker(verb, model, actorId(id)), ({ payload }) => {
         const command = verb === "decode" ? Decode.decode(payload) : Generate.decode(payload);
-        if (this.#aborted.has(command.requestId)) this.#report([command.requestId]);
-        else this.running.add(command.requestId);
+        this.#take(command.requestId);
       });
     }
     this.#bus.subscribe(subjects.abortAnywhere(model), ({ payload }) => {
       const ended = Abort.decode(payload).requestIds.filter((ended) => {
         this.#aborted.add(ended);
+        this.#prefilling.delete(ended);
         return this.running.delete(ended);
       });
       if (ended.length > 0) this.#report(ended);
     });
+  }
+
+  /** The next request that comes is refused. */
+  refuseNext(): void {
+    this.#refusals += 1;
+  }
+
+  /** Has computed the prompts of all that it runs. `isHeard` false: the word of it is lost. */
+  prefill(isHeard: boolean): void {
+    const prefilledBookings = [...this.#prefilling];
+    this.#prefilling.clear();
+    if (isHeard && prefilledBookings.length > 0) this.#report([], { prefilledBookings });
   }
 
   /** Ends the oldest request. `isHeard` false: the word of it is lost. */
@@ -61,20 +93,32 @@ class PlayedWorker {
     const [oldest] = this.running;
     if (oldest === undefined) return;
     this.running.delete(oldest);
+    this.#prefilling.delete(oldest);
     if (isHeard) this.#report([oldest]);
   }
 
   heartbeat(): void {
-    this.#report([], [...this.running]);
+    const liveBookings = [...this.running];
+    const liveStates = liveBookings.flatMap((id) => [0, 2, this.#prefilling.has(id) ? 128 : 0, 1]);
+    this.#report([], { liveBookings, liveStates });
   }
 
-  #report(
-    endedBookings: readonly RequestId[],
-    liveBookings: readonly RequestId[] | null = null,
-  ): void {
+  #take(id: RequestId): void {
+    if (this.#aborted.has(id)) {
+      this.#report([id]);
+    } else if (this.#refusals > 0) {
+      this.#refusals -= 1;
+      this.#report([id], { refusedBookings: [id] });
+    } else {
+      this.running.add(id);
+      this.#prefilling.add(id);
+    }
+  }
+
+  #report(endedBookings: readonly RequestId[], more: Partial<LoadReport> = {}): void {
     this.#sequence += 1;
     const { generation } = this;
-    const facts = { generation, sequence: this.#sequence, endedBookings, liveBookings };
+    const facts = { generation, sequence: this.#sequence, endedBookings, ...more };
     const subject = this.#cluster.subjects.loadReported(model, actorId(this.id));
     this.#bus.publish(subject, LoadReport.encode(loadReport(this.id, facts)));
   }
@@ -105,14 +149,24 @@ export class DeskWorld {
     this.#frontend = this.#cluster.bus("f-1");
     this.#observe();
     this.#routers = Array.from({ length: routers }, (_, index) =>
-      hostRig(this.#cluster, `d-${index + 1}`, { limits: { queueLimit: 4 } }),
+      hostRig(this.#cluster, `d-${index + 1}`, {
+        limits: { queueLimit: 4 },
+        policy: { usesKvEvents: (workerType) => workerType === "decode" },
+        ...(worldPolicies[0] === undefined ? {} : { loaded: worldPolicies[0] }),
+      }),
     );
     for (const id of ["w-1", "w-2", "w-3"]) this.join(id);
   }
 
-  /** Bookings and waiting requests of all routers. */
-  get held(): readonly number[] {
-    return this.#routers.flatMap(({ host }) => [host.desk.booked, host.desk.queued]);
+  /** What all routers hold: bookings, waiting requests, sessions, feeds beyond the one, and what counts as load. */
+  get held(): readonly (readonly number[])[] {
+    return this.#routers.map(({ host, feeds }) => [
+      host.desk.booked,
+      host.desk.queued,
+      host.desk.sessions,
+      Math.max(0, feeds.running - 1),
+      loadOf(host),
+    ]);
   }
 
   pass(ms: number): Promise<void> {
@@ -146,6 +200,21 @@ export class DeskWorld {
     );
     const abort = Abort.encode({ requestIds, reason: "client_gone" });
     this.#frontend.publish(subjects.abortAnywhere(model), abort);
+  }
+
+  /** All routers read another policy. */
+  reload(policy: number): void {
+    const loaded = worldPolicies[policy];
+    if (loaded === undefined) throw new Error(`no policy ${policy}`);
+    for (const { host } of this.#routers) host.desk.setPolicy(loaded);
+  }
+
+  refuseNext(id: string): void {
+    this.#workers.get(id)?.refuseNext();
+  }
+
+  prefill(id: string, isHeard: boolean): void {
+    this.#workers.get(id)?.prefill(isHeard);
   }
 
   finish(id: string, isHeard: boolean): void {
@@ -218,4 +287,14 @@ export class DeskWorld {
     if (fate === undefined) throw new Error(`nobody asked for ${id}`);
     return fate;
   }
+}
+
+/** All that a router counts as load, of all workers together. */
+function loadOf({ desk }: DeskHost<RouteDecode>): number {
+  const probe = routeDecode("probe", { blockHashes: noBytes, sequenceHashes: noBytes });
+  const counted = ["active_prefill_tokens", "decode_blocks", "active_requests"];
+  return desk
+    .explain(probe)
+    .candidates.flatMap(({ terms }) => counted.map((name) => terms[name] ?? 0))
+    .reduce((sum, each) => sum + each, 0);
 }
