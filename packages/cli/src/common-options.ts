@@ -11,15 +11,30 @@ const namespace = z
   .default("default")
   .describe("The deployment. Namespaces do not see each other.");
 const logLevel = z.enum(logLevels).default("info").describe("What is logged, as JSON on stderr.");
-const natsCreds = z
-  .string()
-  .optional()
-  .describe("Credentials for NATS: a .creds file, or JSON with user and password, or token.");
+/** How to log in at NATS and whom to trust. */
+const natsAccess = {
+  natsCreds: z
+    .string()
+    .optional()
+    .describe(
+      "Credentials for NATS: a .creds file, or JSON with user and password, token, or nkey (a seed).",
+    ),
+  natsCa: z
+    .string()
+    .optional()
+    .describe("Authorities that NATS's certificate is trusted by, PEM. Default: the system's."),
+  natsCert: z.string().optional().describe("Certificate to show to NATS, PEM; needs its key."),
+  natsKey: z.string().optional().describe("Key of that certificate, PEM."),
+};
 
 /** Options of every actor's command. */
 export const actorOptions = defineOptions("", {
-  nats: z.string().describe("URL of the NATS server, as nats://HOST:PORT; several with commas."),
-  natsCreds,
+  nats: z
+    .string()
+    .describe(
+      "URL of the NATS server, as nats://HOST:PORT or tls://HOST:PORT; several with commas.",
+    ),
+  ...natsAccess,
   namespace,
   id: z.string().optional().describe("Name on the bus; random if not given."),
   host: z.string().default("127.0.0.1").describe("Address to listen on."),
@@ -69,7 +84,7 @@ export const upOptions = defineOptions("", {
     .describe(
       "URL | auto (a nats-server of its own if there is one, else in-process) | embedded (a nats-server of its own) | off (in-process).",
     ),
-  natsCreds,
+  ...natsAccess,
   processes: z.boolean().default(false).describe("Every actor a process of its own; needs NATS."),
   namespace,
   routerMode: policyOptions.routerMode,
@@ -97,7 +112,7 @@ export const upOptions = defineOptions("", {
 
 const whereToLook = {
   nats: z.string().optional().describe("URL of the NATS server."),
-  natsCreds,
+  ...natsAccess,
   admin: z.string().optional().describe("URL of an admin port, as http://HOST:PORT."),
   namespace,
   json: z.boolean().default(false).describe("Print JSON."),

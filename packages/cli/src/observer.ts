@@ -2,8 +2,9 @@ import { actorId, type NamespaceName, namespaceName, Subjects } from "@baton/pro
 import {
   type Bus,
   connectNats,
+  type NatsAccess,
   noMetrics,
-  readNatsCredentials,
+  readNatsAccess,
   silentLogger,
 } from "@baton/runtime";
 import type { CommandIo } from "./command-io.ts";
@@ -14,25 +15,24 @@ export interface Observer {
   readonly subjects: Subjects;
 }
 
+/** Options of commands that look at a bus, or at an admin port instead. */
+export type WhereToLook = Omit<NatsAccess, "nats"> & {
+  readonly nats?: string | undefined;
+  readonly namespace: string;
+};
+
 const connectTimeoutMs = 5_000;
 
 /** Joins a NATS bus to look at a namespace. Rejects with `bus_unavailable` if no server answers in five seconds. */
 export async function observeNats(
-  options: {
-    readonly nats: string;
-    readonly natsCreds?: string | undefined;
-    readonly namespace: string;
-  },
+  options: NatsAccess & { readonly namespace: string },
   io: CommandIo,
 ): Promise<Observer> {
   const namespace: NamespaceName = namespaceName(options.namespace);
   const subjects = new Subjects(namespace);
   const giveUp = new AbortController();
   const timer = io.clock.setTimer(connectTimeoutMs, () => giveUp.abort());
-  const nats =
-    options.natsCreds === undefined
-      ? { url: options.nats }
-      : { url: options.nats, credentials: readNatsCredentials(options.natsCreds) };
+  const nats = readNatsAccess(options);
   try {
     const bus = await connectNats(
       nats,

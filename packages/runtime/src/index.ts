@@ -30,8 +30,8 @@ export {
   type MemoryNetworkOptions,
   type ObservedMessage,
 } from "./bus/memory-network.ts";
+export { type NatsAccess, readNatsAccess } from "./bus/nats-access.ts";
 export { connectNats, type NatsOptions } from "./bus/nats-bus.ts";
-export { readNatsCredentials } from "./bus/nats-credentials.ts";
 export type { Clock, Timer } from "./clock.ts";
 export { EventHeap, type HeapEvent } from "./event-heap.ts";
 export {

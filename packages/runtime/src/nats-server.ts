@@ -16,6 +16,8 @@ export interface NatsServerOptions {
   readonly writeDeadlineMs?: number;
   /** Asks clients for this user and password. */
   readonly user?: { readonly name: string; readonly password: string };
+  /** Further lines of its configuration. */
+  readonly lines?: readonly string[];
 }
 
 /** A `nats-server` that we have started. */
@@ -114,7 +116,7 @@ class LocalNats implements NatsServer {
 }
 
 function config(options: NatsServerOptions): string {
-  const lines = [];
+  const lines = [...(options.lines ?? [])];
   if (options.maxPayload !== undefined) lines.push(`max_payload: ${options.maxPayload}`);
   if (options.maxPending !== undefined) lines.push(`max_pending: ${options.maxPending}`);
   if (options.writeDeadlineMs !== undefined) {

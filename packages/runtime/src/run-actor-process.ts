@@ -4,8 +4,8 @@ import { actorId, namespaceName, type ServingError } from "@baton/protocol";
 import type { Logger } from "pino";
 import type { ActorDefinition } from "./actor.ts";
 import { type AdminServer, startAdminServer } from "./admin-server.ts";
+import { type NatsAccess, readNatsAccess } from "./bus/nats-access.ts";
 import { connectNats } from "./bus/nats-bus.ts";
-import { readNatsCredentials } from "./bus/nats-credentials.ts";
 import type { Clock } from "./clock.ts";
 import { createLogger, type LogLevel } from "./logger.ts";
 import { createMetricsRegistry } from "./metrics-registry.ts";
@@ -16,11 +16,7 @@ import { type BusFactory, defaultDrainTimeoutMs, startActor } from "./start-acto
 import { SystemRandom } from "./system-random.ts";
 
 /** Options of every actor's process. */
-export interface ProcessOptions {
-  /** URL of the NATS server. */
-  readonly nats: string;
-  /** A NATS creds file or JSON. */
-  readonly natsCreds?: string | undefined;
+export interface ProcessOptions extends NatsAccess {
   readonly namespace: string;
   readonly id?: string | undefined;
   readonly host: string;
@@ -101,10 +97,8 @@ export async function runActorProcess<Config>(options: RunOptions<Config>): Prom
 }
 
 function natsFactory(common: ProcessOptions): BusFactory {
-  const credentials =
-    common.natsCreds === undefined ? {} : { credentials: readNatsCredentials(common.natsCreds) };
-  return (busOptions, signal) =>
-    connectNats({ url: common.nats, ...credentials }, busOptions, signal);
+  const nats = readNatsAccess(common);
+  return (busOptions, signal) => connectNats(nats, busOptions, signal);
 }
 
 /** Waits for the actor's end, or for a reason to end at once. */

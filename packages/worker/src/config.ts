@@ -61,7 +61,12 @@ export const workerOptions = defineOptions("worker", {
     .string()
     .min(1)
     .default("127.0.0.1")
-    .describe("Where other workers fetch KV from: listened on, and put in tickets."),
+    .describe("Where other workers fetch KV from: the host that is put in tickets."),
+  transferListenHost: z
+    .string()
+    .min(1)
+    .optional()
+    .describe("Address to listen on for them. Default: the transfer host."),
   transferPort: z.number().int().min(0).max(65_535).default(0).describe("Its port. 0: any."),
   handoffLeaseMs: z
     .number()

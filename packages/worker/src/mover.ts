@@ -19,4 +19,11 @@ export type MoverFactory = (config: WorkerConfig, deps: MoverDeps) => KvMover;
 
 /** The mover of a worker in production. */
 export const tcpMover: MoverFactory = (config, deps) =>
-  new TcpKvMover({ host: config.transferHost, port: config.transferPort }, deps);
+  new TcpKvMover(
+    {
+      host: config.transferHost,
+      listenHost: config.transferListenHost,
+      port: config.transferPort,
+    },
+    deps,
+  );

@@ -8,7 +8,7 @@ import { routeText } from "../bus-tools/route-text.ts";
 import type { ClusterStatus } from "../bus-tools/status.ts";
 import type { CommandIo } from "../command-io.ts";
 import { adminUrl, explainOptions } from "../common-options.ts";
-import { observeNats } from "../observer.ts";
+import { observeNats, type WhereToLook } from "../observer.ts";
 
 /** `baton route explain`: where a request would go, and why. 1 if it would be refused. */
 export async function explainRoute(
@@ -38,11 +38,7 @@ async function readBody(file: string): Promise<string> {
 
 async function explainOnBus(
   asked: Asked,
-  options: {
-    readonly nats?: string | undefined;
-    readonly natsCreds?: string | undefined;
-    readonly namespace: string;
-  },
+  options: WhereToLook,
   io: CommandIo,
 ): Promise<RequestExplained> {
   if (options.nats === undefined) {

@@ -4,7 +4,7 @@ import { type ClusterStatus, readStatus } from "../bus-tools/status.ts";
 import { statusText } from "../bus-tools/status-text.ts";
 import type { CommandIo } from "../command-io.ts";
 import { adminUrl, watchOptions } from "../common-options.ts";
-import { observeNats } from "../observer.ts";
+import { observeNats, type WhereToLook } from "../observer.ts";
 
 /** `baton status`: who runs, and which models are ready. */
 export async function showStatus(
@@ -19,14 +19,7 @@ export async function showStatus(
   return 0;
 }
 
-async function statusFromBus(
-  options: {
-    readonly nats?: string | undefined;
-    readonly natsCreds?: string | undefined;
-    readonly namespace: string;
-  },
-  io: CommandIo,
-): Promise<ClusterStatus> {
+async function statusFromBus(options: WhereToLook, io: CommandIo): Promise<ClusterStatus> {
   if (options.nats === undefined) {
     throw new ServingError("config_invalid", {
       problem: "say where to look: --nats URL or --admin URL",

@@ -7,6 +7,7 @@ import {
   createLogger,
   createMetricsRegistry,
   type MetricsRegistry,
+  type NatsAccess,
   noMetrics,
   type OptionSet,
   type Random,
@@ -139,7 +140,7 @@ function startCluster(parts: Up, shared: Shared, io: CommandIo): Cluster {
       host: config.host,
       "log-level": config.logLevel,
       "drain-timeout-ms": String(config.drainTimeoutMs),
-      ...(config.natsCreds !== undefined && { "nats-creds": config.natsCreds }),
+      ...natsFiles(config),
       ...(config.seed !== undefined && { seed: String(config.seed) }),
     };
     return startProcessCluster(plan, {
@@ -161,6 +162,17 @@ function startCluster(parts: Up, shared: Shared, io: CommandIo): Cluster {
     pid: process.pid,
     drainTimeoutMs: config.drainTimeoutMs,
   });
+}
+
+/** The files with which every actor's process reaches NATS. */
+function natsFiles(access: Omit<NatsAccess, "nats">): Readonly<Record<string, string>> {
+  const { natsCreds, natsCa, natsCert, natsKey } = access;
+  return {
+    ...(natsCreds !== undefined && { "nats-creds": natsCreds }),
+    ...(natsCa !== undefined && { "nats-ca": natsCa }),
+    ...(natsCert !== undefined && { "nats-cert": natsCert }),
+    ...(natsKey !== undefined && { "nats-key": natsKey }),
+  };
 }
 
 /** One source of randomness per actor: the system's, or one that repeats from a seed. */

@@ -4,8 +4,9 @@ import {
   type Clock,
   connectNats,
   MemoryNetwork,
+  type NatsAccess,
   type Random,
-  readNatsCredentials,
+  readNatsAccess,
 } from "@baton/runtime";
 import { findNatsServer, startNatsChild } from "./nats-child.ts";
 
@@ -20,10 +21,9 @@ export interface BusChoice {
 }
 
 /** What was asked for. */
-export interface BusWish {
+export interface BusWish extends NatsAccess {
   /** URL, `auto`, `embedded` or `off`. */
   readonly nats: string;
-  readonly natsCreds?: string | undefined;
   /** Whether the actors are processes of their own, which an in-process bus cannot serve. */
   readonly processes: boolean;
 }
@@ -35,14 +35,14 @@ export async function chooseBus(
   wish: BusWish,
   deps: { readonly clock: Clock; readonly random: Random; readonly path: string },
 ): Promise<BusChoice> {
-  if (wish.nats.includes("://")) return overNats(wish.nats, wish, nothingToStop);
+  if (wish.nats.includes("://")) return overNats(wish, nothingToStop);
   if (!["auto", "embedded", "off"].includes(wish.nats)) {
     throw invalid(`--nats ${wish.nats}: give a URL, auto, embedded or off`);
   }
   const binary = wish.nats === "off" ? null : findNatsServer(deps.path);
   if (binary !== null) {
     const child = await startNatsChild(binary, "127.0.0.1", deps.clock);
-    return overNats(child.url, wish, child.stop);
+    return overNats({ nats: child.url }, child.stop);
   }
   const install = "there is no nats-server on the PATH; apt-get install nats-server";
   if (wish.nats === "embedded") throw invalid(`--nats embedded: ${install}`);
@@ -59,14 +59,11 @@ export async function chooseBus(
   };
 }
 
-function overNats(url: string, wish: BusWish, stop: () => Promise<void>): BusChoice {
-  const nats =
-    wish.natsCreds === undefined
-      ? { url }
-      : { url, credentials: readNatsCredentials(wish.natsCreds) };
+function overNats(access: NatsAccess, stop: () => Promise<void>): BusChoice {
+  const nats = readNatsAccess(access);
   return {
-    label: withoutPassword(url),
-    natsUrl: url,
+    label: withoutPassword(access.nats),
+    natsUrl: access.nats,
     connect: (options, signal) => connectNats(nats, options, signal),
     stop,
   };

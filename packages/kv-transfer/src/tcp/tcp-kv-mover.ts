@@ -13,8 +13,10 @@ const sweepMs = 250;
 
 /** Where a mover listens, and its bounds. */
 export interface TcpKvMoverOptions {
-  /** Listened on, and put in tickets. */
+  /** Put in tickets: where other workers reach this one. */
   readonly host: string;
+  /** Address to listen on, default `host`. */
+  readonly listenHost?: string | undefined;
   /** 0: any free one. */
   readonly port: number;
   readonly limits?: Partial<TransferLimits>;
@@ -64,6 +66,7 @@ export class TcpKvMover implements KvMover {
   }
 
   async listen(): Promise<void> {
+    const listenHost = this.#options.listenHost ?? this.#options.host;
     const server = createServer({ noDelay: true }, (socket) => this.#serve(socket));
     server.maxConnections = this.#limits.maxServed;
     this.#server = server;
@@ -73,14 +76,14 @@ export class TcpKvMover implements KvMover {
           new ServingError(
             "config_invalid",
             {
-              problem: `cannot listen on ${formatAddress(this.#options.host, this.#options.port)}`,
+              problem: `cannot listen on ${formatAddress(listenHost, this.#options.port)}`,
               option: "transfer-port",
             },
             { cause: error },
           ),
         );
       });
-      server.listen(this.#options.port, this.#options.host, () => {
+      server.listen(this.#options.port, listenHost, () => {
         server.removeAllListeners("error");
         // A failed accept concerns one peer, which sees it on its side.
         server.on("error", () => {});

@@ -42,6 +42,24 @@ describe("TcpKvMover", () => {
     expect(pair.clock.pendingTimers).toBe(1); // the ledger's lease timer, which covers nothing any more
   });
 
+  it("names one host in tickets and may listen on another", async () => {
+    const clock = new VirtualClock();
+    const desk = createDesk(clock);
+    const mover = new TcpKvMover(
+      { host: "localhost", listenHost: "127.0.0.1", port: 0 },
+      { clock, counters: desk.counters, desk: desk.ledger },
+    );
+    closers.push(() => mover.close());
+    await mover.listen();
+    const puller = await tcpSide(clock);
+    closers.push(() => puller.mover.close());
+    const ticket = stageOn(desk, mover.address, sourceOf([100]), 100, "a");
+
+    await puller.mover.pull({ ticket, parts: [0], onPart: () => {} }).done;
+
+    expect(mover.address).toMatch(/^localhost:\d+$/);
+  });
+
   it("starts anew when a kept connection turns out to be dead", async () => {
     const clock = new VirtualClock();
     const puller = await tcpSide(clock);

@@ -6,11 +6,13 @@ import {
   ErrorCode,
   type NatsConnection,
   NatsError,
+  type TlsOptions,
   usernamePasswordAuthenticator,
 } from "nats";
 import { BaseBus, type BusOptions } from "./base-bus.ts";
 import type { Bus } from "./bus.ts";
 import { NatsLink } from "./nats-link.ts";
+import { addressCheck } from "./nats-tls.ts";
 
 /** Where the server is and how to log in. */
 export interface NatsOptions {
@@ -18,6 +20,8 @@ export interface NatsOptions {
   readonly url: string;
   /** From `readNatsCredentials`; without it the URL's user and password, if there are any. */
   readonly credentials?: Authenticator;
+  /** From `readNatsTls`: the connection is encrypted, whatever the URL says. */
+  readonly tls?: TlsOptions;
 }
 
 const reconnectWaitMs = 50;
@@ -29,7 +33,8 @@ const maxPingsOut = 2;
 
 /**
  * Connects a bus to NATS. Waits for a server that is not there yet until `signal` is aborted. Rejects with
- * `bus_unavailable` when the server refuses the credentials or the signal is aborted.
+ * `bus_unavailable` when the server refuses the credentials, when its certificate is not trusted, or when the signal
+ * is aborted.
  */
 export async function connectNats(
   nats: NatsOptions,
@@ -76,7 +81,9 @@ function connectionOptions(nats: NatsOptions, id: ActorId): ConnectionOptions {
     noAsyncTraces: true,
     noRandomize: true,
     ...(authenticator === null ? {} : { authenticator }),
-    ...(urls.some((url) => url.protocol === "tls:") ? { tls: {} } : {}),
+    ...(nats.tls !== undefined || urls.some((url) => url.protocol === "tls:")
+      ? { tls: { ...nats.tls, ...addressCheck(urls) } }
+      : {}),
   };
 }
 
@@ -119,6 +126,13 @@ async function dial(
           { cause: error },
         );
       }
+      if (isDistrust(error)) {
+        throw new ServingError(
+          "bus_unavailable",
+          { problem: `the NATS server's certificate is not trusted: ${messageOf(error)}` },
+          { cause: error },
+        );
+      }
       if (!hasWarned) bus.log.warn({ servers: options.servers, err: error }, "waiting for nats");
       hasWarned = true;
       await bus.clock.sleep(firstConnectWaitMs);
@@ -134,4 +148,25 @@ function isRefusal(error: NatsError): boolean {
     ErrorCode.BadCreds,
   ];
   return codes.includes(error.code);
+}
+
+/** Codes with which a TLS client turns down a server's certificate. */
+const distrustCodes = new Set([
+  "CERT_HAS_EXPIRED",
+  "CERT_NOT_YET_VALID",
+  "CERT_SIGNATURE_FAILURE",
+  "DEPTH_ZERO_SELF_SIGNED_CERT",
+  "ERR_TLS_CERT_ALTNAME_INVALID",
+  "SELF_SIGNED_CERT_IN_CHAIN",
+  "UNABLE_TO_GET_ISSUER_CERT",
+  "UNABLE_TO_GET_ISSUER_CERT_LOCALLY",
+  "UNABLE_TO_VERIFY_LEAF_SIGNATURE",
+]);
+
+function isDistrust(error: unknown): boolean {
+  return error instanceof Error && "code" in error && distrustCodes.has(String(error.code));
+}
+
+function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
 }
