@@ -305,16 +305,22 @@ describe("another router's word of a session", () => {
     expect(rig.desk.sessions).toBe(0);
   });
 
-  it("takes with it, within a sweep, what waits for the worker before", async () => {
+  it("takes with it, within a sweep, what waits for the worker before behind others", async () => {
     const rig = sessionDesk([workerView("w-1", one), workerView("w-2", one)]);
     const { own, other } = await bound(rig);
-    await rig.ask(inSession("r2", "s"));
+    rig.desk.hearSession(word({ key: "s:t", workerId: own.id }));
+    for (const [name, session] of [
+      ["r2", "t"],
+      ["r3", "s"],
+    ] as const) {
+      await rig.ask(inSession(name, session));
+    }
+    rig.desk.pump();
 
     rig.desk.hearSession(word({ workerId: other.id }));
     rig.desk.sweep();
 
-    expect(await rig.heard()).toContain(`booked r2 ${other.id}`);
-    expect(own.id).not.toBe(other.id);
+    expect(await rig.heard()).toContain(`booked r3 ${other.id}`);
   });
 });
 

@@ -30,7 +30,7 @@ const noBytes = new Uint8Array();
 
 /** The policies that a world's routers may have, the first at the start. */
 export const worldPolicies: readonly LoadedPolicy[] = [
-  { routerMode: "kv", sessionAffinityTtlSecs: 1, activePrefillTokensThreshold: 250 },
+  { routerMode: "kv", sessionAffinityTtlSecs: 1, activePrefillTokensThreshold: 120 },
   {
     routerMode: "kv",
     sessionAffinityTtlSecs: 2,
