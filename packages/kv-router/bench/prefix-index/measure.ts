@@ -172,7 +172,11 @@ function longest(job: IndexJob, maxBlocks: number): string {
     );
   }
   const all = steps.reduce((sum, ms) => sum + ms, 0);
-  return `${steps.length} steps of ${maxBlocks}, longest ${Math.max(...steps).toFixed(2)} ms, all ${all.toFixed(0)} ms`;
+  const { p99 } = percentiles(steps);
+  return (
+    `${steps.length} steps of ${maxBlocks}, p99 ${(p99 / 1_000).toFixed(2)} ms,` +
+    ` longest ${Math.max(...steps).toFixed(2)} ms, all ${all.toFixed(0)} ms`
+  );
 }
 
 /** Loads a rank with 2 M blocks; returns the longest store, ms. */

@@ -24,6 +24,7 @@ export class BlockHoldings {
   readonly #broken: number[] = [];
   /** By member: its blocks. */
   readonly #count: number[] = [];
+  #brokenHolders = 0;
   #held = 0;
   #lower = 0;
 
@@ -40,6 +41,11 @@ export class BlockHoldings {
   /** Holdings that are not on a device. */
   get lower(): number {
     return this.#lower;
+  }
+
+  /** Holders that have blocks on the device without their parents. */
+  get brokenHolders(): number {
+    return this.#brokenHolders;
   }
 
   get bytes(): number {
@@ -187,15 +193,23 @@ export class BlockHoldings {
     const parent = blocks.parentOf(id);
     if (parent !== 0) this.#countParent(parent, member, change);
     if (blocks.childCountOf(id) > 0) {
-      this.#broken[holderOf(member)]! -= change * this.#childrenOnDevice(id, member);
+      this.#countBroken(holderOf(member), -change * this.#childrenOnDevice(id, member));
     }
   }
 
   #countParent(parent: BlockId, member: Member, change: number): void {
     const blocks = this.#blocks;
     const holder = holderOf(member);
-    if (!this.#sets.has(blocks.setOf(parent), member)) this.#broken[holder]! += change;
+    if (!this.#sets.has(blocks.setOf(parent), member)) this.#countBroken(holder, change);
     if (blocks.isBranched(parent)) this.#deviceChildren.add(parent, holder, change);
+  }
+
+  #countBroken(holder: number, change: number): void {
+    const before = this.#broken[holder]!;
+    const after = before + change;
+    this.#broken[holder] = after;
+    if (before === 0 && after > 0) this.#brokenHolders += 1;
+    else if (before > 0 && after === 0) this.#brokenHolders -= 1;
   }
 
   #childrenOnDevice(id: BlockId, member: Member): number {

@@ -124,15 +124,23 @@ class FlatIndex implements PrefixIndex {
     let start = 0;
     for (let run = 0; run < runs.length; run += 1) {
       const end = runs.ends[run]!;
-      const members = this.#sets.membersOf(runs.sets[run]!);
-      for (let at = 0; at < members.length; at += 1) {
-        const member = members[at]!;
-        const slot = this.#holders.slotOf(holderOf(member));
-        if (slot !== -1) extendOverlap(overlaps, slot, tierOf(member), start, end);
-      }
+      this.#credit(this.#sets.membersOf(runs.sets[run]!), overlaps, start, end);
       start = end;
     }
     if (runs.deepest !== 0) this.#blocks.putRecency(runs.deepest, hottest);
+  }
+
+  #credit(members: Int32Array, overlaps: Overlaps, start: number, end: number): void {
+    const { device } = overlaps;
+    const slots = this.#holders.slotTable;
+    const deviceOnly = this.#holdings.lower === 0;
+    for (let at = 0; at < members.length; at += 1) {
+      const member = members[at]!;
+      const slot = slots[holderOf(member)]!;
+      if (slot === -1) continue;
+      if (!deviceOnly) extendOverlap(overlaps, slot, tierOf(member), start, end);
+      else if (device[slot] === start) device[slot] = end;
+    }
   }
 
   blocksOf(rank: RankSlot, tier: StorageTier): Uint8Array {
@@ -226,7 +234,7 @@ class FlatIndex implements PrefixIndex {
   /** Whether `jump` tells the truth: whoever has the first block has no block without its parent, and none off the device. */
   #mayJump(): boolean {
     if (this.#holdings.lower > 0) return false;
-    if (this.#runs.length === 0) return true;
+    if (this.#runs.length === 0 || this.#holdings.brokenHolders === 0) return true;
     for (const member of this.#sets.membersOf(this.#runs.sets[0]!)) {
       const holder = holderOf(member);
       if (this.#holdings.isBroken(holder) && this.#holders.slotOf(holder) !== -1) return false;

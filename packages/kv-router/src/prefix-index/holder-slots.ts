@@ -32,6 +32,11 @@ export class HolderSlots {
     return this.#slots[holder]!;
   }
 
+  /** By holder, what `slotOf` says; not to be changed. */
+  get slotTable(): readonly RankSlot[] {
+    return this.#slots;
+  }
+
   /** Changes when somebody goes or comes. */
   get version(): number {
     return this.#version;

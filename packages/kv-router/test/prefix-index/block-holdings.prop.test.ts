@@ -72,6 +72,8 @@ class Rig {
 
   check(): void {
     const names = [...this.model.keys()];
+    const broken = Array.from({ length: holders }, (_, holder) => this.isBroken(holder));
+    expect(this.holdings.brokenHolders).toBe(broken.filter((is) => is).length);
     for (let holder = 0; holder < holders; holder += 1) {
       expect(this.holdings.isBroken(holder)).toBe(this.isBroken(holder));
       const own = names.filter((name) => name.startsWith(`${holder} `));

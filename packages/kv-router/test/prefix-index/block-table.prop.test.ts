@@ -37,17 +37,17 @@ describe("the table of blocks", () => {
 
   it("grows page by page, and uses room that is free again", () => {
     const table = new BlockTable();
-    const ids = Array.from({ length: 50_000 }, (_, at) => table.add(at, -at, 0));
-    for (const [at, id] of ids.entries()) expect(table.find(at, -at, 0)).toBe(id);
+    const ids = Array.from({ length: 20_000 }, (_, at) => table.add(at, -at, 0));
+    expect(ids.every((id, at) => table.find(at, -at, 0) === id)).toBe(true);
     const { bytes } = table;
 
-    for (const id of ids.slice(0, 40_000)) table.delete(id);
-    for (let at = 0; at < 40_000; at += 1) table.add(at, 7, 0);
+    for (const id of ids.slice(0, 15_000)) table.delete(id);
+    for (let at = 0; at < 15_000; at += 1) table.add(at, 7, 0);
 
-    expect(table.highest).toBe(50_000);
+    expect(table.highest).toBe(20_000);
     expect(table.bytes).toBeLessThan(bytes * 1.3);
-    expect(bytes / 50_000).toBeLessThan(45);
-    for (const [at, id] of ids.entries()) expect(table.find(at, -at, 0)).toBe(at < 40_000 ? 0 : id);
+    expect(bytes / 20_000).toBeLessThan(45);
+    expect(ids.every((id, at) => table.find(at, -at, 0) === (at < 15_000 ? 0 : id))).toBe(true);
   });
 
   it("knows a block's children by number, and the only one by name", () => {

@@ -32,7 +32,9 @@ it("counts as a map does, whatever comes and goes", () => {
 it("holds many counts and lets all go", () => {
   const table = new CountTable();
   for (let at = 1; at <= 20_000; at += 1) table.add(at, at % 7, at);
-  for (let at = 1; at <= 20_000; at += 1) expect(table.get(at, at % 7)).toBe(at);
+  for (let at = 1; at <= 20_000; at += 1) {
+    if (table.get(at, at % 7) !== at) expect(table.get(at, at % 7)).toBe(at);
+  }
   for (let at = 1; at <= 20_000; at += 1) table.add(at, at % 7, -at);
 
   expect(table.size).toBe(0);
