@@ -76,6 +76,7 @@ class FrontendRelay implements FrontendCore {
       textModels: this.#textModels,
       hasher: createBlockHasherFromModule(),
       random,
+      maxPromptLogprobs: config.maxPromptLogprobs,
       maxWorkBytes: () => bus.maxMessageBytes - messageOverheadBytes,
     });
     this.#relay = createRelay(context, relayOptions(config), {

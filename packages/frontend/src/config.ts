@@ -25,6 +25,13 @@ export const frontendOptions = defineOptions("frontend", {
   clientBufferBytes: count()
     .default(1024 * 1024)
     .describe("Most bytes that wait for one client of a stream; one that reads less is cut."),
+  maxStopTexts: count().default(4).describe("Most stop texts of a request."),
+  maxPrompts: count()
+    .default(64)
+    .describe("Most prompts of one completions body; each is a request of its own."),
+  maxPromptLogprobs: count()
+    .default(65_536)
+    .describe("Most log-probabilities of one prompt, alternatives included."),
   maxTokenizers: count().default(8).describe("Tokenizers that are kept loaded."),
   artifactTimeoutMs: milliseconds()
     .default(5_000)

@@ -1,8 +1,10 @@
 import { requestId } from "@baton/protocol";
 import { bench, describe } from "vitest";
-import { parseBody } from "../../src/http/parse-body.ts";
+import { defaultBodyLimits } from "../../src/http/body-limits.ts";
+import { BodyParser } from "../../src/http/parse-body.ts";
 
 const frame = { requestId: requestId("r1"), clientRequestId: null, traceparent: null };
+const bodies = new BodyParser(defaultBodyLimits);
 const chat = {
   model: "m",
   messages: Array.from({ length: 6 }, (_, turn) => ({
@@ -30,12 +32,12 @@ const tokens = { model: "m", prompt: Array.from({ length: 1_024 }, (_, id) => id
 
 describe("reading a body", () => {
   bench("a chat of six turns", () => {
-    parseBody("chat", chat, frame);
+    bodies.parse("chat", chat, frame);
   });
   bench("a chat that says much about its routing", () => {
-    parseBody("chat", pinned, frame, headers);
+    bodies.parse("chat", pinned, frame, headers);
   });
   bench("1,024 token ids", () => {
-    parseBody("completions", tokens, frame);
+    bodies.parse("completions", tokens, frame);
   });
 });

@@ -2,7 +2,7 @@ import { bench, describe } from "vitest";
 import { ChoiceOutput } from "../../src/output/choice-output.ts";
 import { fakeTextModel } from "../../test/support/fake-text-model.ts";
 
-const options = { stop: [], stopTokenIds: [], logprobs: false };
+const options = { stop: [], stopTokenIds: [], tokens: false, logprobs: false };
 
 describe("1,000 tokens of one choice, one a frame", () => {
   for (const stop of [[], ["</end>"]]) {

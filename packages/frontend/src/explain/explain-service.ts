@@ -6,15 +6,16 @@ import {
   ServingError,
 } from "@baton/protocol";
 import type { ActorContext, BusMessage, BusSubscription, Counter } from "@baton/runtime";
+import type { BodyLimits } from "../http/body-limits.ts";
 import { errorAnswer, refusal } from "../http/error-body.ts";
-import { parseBody } from "../http/parse-body.ts";
+import { BodyParser } from "../http/parse-body.ts";
 import { parseJson } from "../http/parse-json.ts";
 import { routeAnswer } from "../http/route-json.ts";
 import { clientError } from "../relay/client-error.ts";
 import type { RequestPort } from "../relay/request-port.ts";
 
 /** What answering needs. */
-export interface ExplainServiceDeps {
+export interface ExplainServiceDeps extends BodyLimits {
   readonly port: Pick<RequestPort, "explain">;
   /** Status of `overloaded`. */
   readonly overloadStatus: number;
@@ -27,11 +28,13 @@ export interface ExplainServiceDeps {
 export class ExplainService {
   readonly #context: ActorContext;
   readonly #deps: ExplainServiceDeps;
+  readonly #bodies: BodyParser;
   #subscription: BusSubscription | null = null;
 
   constructor(context: ActorContext, deps: ExplainServiceDeps) {
     this.#context = context;
     this.#deps = deps;
+    this.#bodies = new BodyParser(deps);
   }
 
   start(): void {
@@ -58,11 +61,13 @@ export class ExplainService {
     try {
       const { endpoint, body } = ExplainRequest.decode(message.payload);
       this.#refuseTooLarge(body);
-      const { request, query } = parseBody(endpoint, parseJson(body), {
+      const { requests, query } = this.#bodies.parse(endpoint, parseJson(body), {
         requestId: id,
         clientRequestId: null,
         traceparent: null,
       });
+      const [request, ...others] = requests;
+      if (others.length > 0) throw refusal("invalid_request", "prompt must be one prompt");
       answer = routeAnswer(await port.explain(request), { ...frame, form: query ?? "baton" });
     } catch (caught) {
       const failure = ServingError.from(caught);

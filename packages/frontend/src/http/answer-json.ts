@@ -1,91 +1,132 @@
 /** Hot path: `delta` once per write of a stream. Budget 1 µs. Bench: bench/http/answer-json.bench.ts */
 import type { FinishReason } from "@baton/protocol";
-import type { OutputDelta, OutputLogprob, RequestSummary } from "../request/request-sink.ts";
-import { nvextObject } from "./nvext-json.ts";
+import { codePointCount } from "../output/format-logprobs.ts";
+import type { OutputDelta, OutputLogprob, PromptReport } from "../request/request-sink.ts";
+import {
+  behind,
+  chatLogprobs,
+  completionLogprobs,
+  promptLogprobsArray,
+  tokenLogprobs,
+} from "./logprobs-json.ts";
 import type { AnswerWish, Endpoint } from "./parse-body.ts";
+import { type Summaries, summaryFields, usageSoFar } from "./summary-json.ts";
 
 /** What all parts of one answer say. */
 export interface AnswerFrame {
   readonly endpoint: Endpoint;
   readonly requestId: string;
+  /** The id by which the client knows the request, if it gave one. */
+  readonly clientRequestId: string | null;
   readonly model: string;
   /** Epoch seconds. */
   readonly created: number;
+  /** Choices of each prompt; those of the first prompt come first. */
+  readonly choicesPerPrompt: number;
   readonly wish: AnswerWish;
 }
 
-/** The text of one choice so far, for an answer in one piece. */
-export interface ChoiceText {
+/** One choice so far, for an answer in one piece. */
+export interface AnsweredChoice {
   text: string;
   logprobs: OutputLogprob[] | null;
+  tokens: number[] | null;
   finishReason: FinishReason | null;
 }
+
+/** What is known of each prompt; undefined before its answer begins. */
+export type PromptReports = readonly (PromptReport | undefined)[];
 
 /** Writes the server-sent events of one stream. The parts that never change are made once. */
 export class StreamJson {
   readonly #frame: AnswerFrame;
   readonly #head: string;
-  readonly #usage: string;
-  readonly #started: boolean[] = [];
-  /** Length of each choice's text, for the offsets of completions. */
+  readonly #prompts: PromptReport[] = [];
+  /** Code points of each prompt that stands before its answer. */
   readonly #offsets: number[] = [];
+  readonly #started: boolean[] = [];
+  /** Tokens of each choice so far. */
+  readonly #outputTokens: number[] = [];
 
   constructor(frame: AnswerFrame) {
     this.#frame = frame;
-    const { endpoint, created, model } = frame;
-    const object = endpoint === "chat" ? "chat.completion.chunk" : "text_completion";
-    const head = { id: answerId(frame), object, created, model };
-    this.#head = `data: ${JSON.stringify(head).slice(0, -1)},"choices":[`;
-    this.#usage = frame.wish.includeUsage ? ',"usage":null' : "";
+    this.#head = `data: ${JSON.stringify(headOf(frame, true)).slice(0, -1)},"choices":[`;
+  }
+
+  /** A prompt's answer begins. */
+  began(prompt: number, report: PromptReport): void {
+    this.#prompts[prompt] = report;
+    this.#offsets[prompt] = this.#frame.wish.echo ? codePointCount(report.text ?? "") : 0;
   }
 
   /** The events of one delta; empty if it says nothing. */
   delta(delta: OutputDelta): string {
     const isFirst = this.#started[delta.choice] !== true;
     this.#started[delta.choice] = true;
-    const hasNews = isFirst || delta.text !== "" || (delta.logprobs?.length ?? 0) > 0;
+    this.#outputTokens[delta.choice] = delta.outputTokens;
+    const hasNews =
+      isFirst ||
+      delta.text !== "" ||
+      (delta.logprobs?.length ?? 0) > 0 ||
+      (delta.tokens?.length ?? 0) > 0;
     const text = hasNews ? this.#event(this.#choice(delta, isFirst)) : "";
     return delta.finishReason === null ? text : text + this.#event(this.#finish(delta));
   }
 
   /** What stands between the last choice's end and `[DONE]`. */
-  summary(summary: RequestSummary): string {
-    const baton = batonObject(summary, this.#frame.wish);
-    const nvext = nvextObject(summary, this.#frame.wish);
-    const usage = this.#frame.wish.includeUsage ? usageObject(summary) : null;
-    if (baton === null && usage === null && nvext === null) return "";
-    const parts = [
-      ...(usage === null ? [] : [`"usage":${JSON.stringify(usage)}`]),
-      ...(baton === null ? [] : [`"baton":${JSON.stringify(baton)}`]),
-      ...(nvext === null ? [] : [`"nvext":${JSON.stringify(nvext)}`]),
-    ];
-    return `${this.#head}],${parts.join(",")}}\n\n`;
+  summary(summaries: Summaries): string {
+    const { wish } = this.#frame;
+    const fields = JSON.stringify(summaryFields(summaries, wish, wish.includeUsage));
+    return fields === "{}" ? "" : `${this.#head}],${fields.slice(1)}\n\n`;
   }
 
   #event(choice: string): string {
-    return `${this.#head}${choice}]${this.#usage}}\n\n`;
+    return `${this.#head}${choice}]${this.#usage()}}\n\n`;
+  }
+
+  #usage(): string {
+    const { continuousUsage, includeUsage } = this.#frame.wish;
+    if (!includeUsage) return "";
+    if (!continuousUsage) return ',"usage":null';
+    const promptTokens = this.#prompts.reduce((sum, prompt) => sum + prompt.promptTokens, 0);
+    const outputTokens = this.#outputTokens.reduce((sum, tokens) => sum + tokens, 0);
+    return `,"usage":${JSON.stringify(usageSoFar(promptTokens, outputTokens))}`;
   }
 
   #choice(delta: OutputDelta, isFirst: boolean): string {
-    const text = JSON.stringify(delta.text);
-    const logprobs = this.#logprobs(delta);
-    const body =
-      this.#frame.endpoint === "completions"
-        ? `"text":${text}`
-        : `"delta":{${isFirst ? '"role":"assistant",' : ""}"content":${text}}`;
-    return `{"index":${delta.choice},${body},"logprobs":${logprobs},"finish_reason":null}`;
+    const { choicesPerPrompt, endpoint, wish } = this.#frame;
+    const prompt = Math.floor(delta.choice / choicesPerPrompt);
+    const echoed = wish.echo && isFirst ? this.#prompts[prompt] : undefined;
+    const offset = this.#offsets[prompt] ?? 0;
+    const logprobs = JSON.stringify(logprobsOf(endpoint, delta.logprobs, offset, echoed));
+    return `{"index":${delta.choice},${partOf(endpoint, delta, isFirst, echoed)},"logprobs":${logprobs},"finish_reason":null}`;
   }
 
   #finish({ choice, finishReason }: OutputDelta): string {
-    const body = this.#frame.endpoint === "completions" ? '"text":""' : '"delta":{}';
+    const body = emptyParts[this.#frame.endpoint];
     return `{"index":${choice},${body},"logprobs":null,"finish_reason":"${finishReason}"}`;
   }
+}
 
-  #logprobs({ choice, logprobs }: OutputDelta): string {
-    if (logprobs === null) return "null";
-    const offset = this.#offsets[choice] ?? 0;
-    this.#offsets[choice] = offset + tokensLength(logprobs);
-    return JSON.stringify(logprobsObject(this.#frame.endpoint, logprobs, offset));
+const emptyParts: Readonly<Record<Endpoint, string>> = {
+  chat: '"delta":{}',
+  completions: '"text":""',
+  generate: '"token_ids":[]',
+};
+
+function partOf(
+  endpoint: Endpoint,
+  { text, tokens }: OutputDelta,
+  isFirst: boolean,
+  echoed: PromptReport | undefined,
+): string {
+  switch (endpoint) {
+    case "chat":
+      return `"delta":{${isFirst ? '"role":"assistant",' : ""}"content":${JSON.stringify(text)}}`;
+    case "completions":
+      return `"text":${JSON.stringify((echoed?.text ?? "") + text)}`;
+    case "generate":
+      return `"token_ids":${JSON.stringify(tokens ?? [])}`;
   }
 }
 
@@ -95,102 +136,83 @@ export const doneEvent = "data: [DONE]\n\n";
 /** An answer in one piece. */
 export function answerBody(
   frame: AnswerFrame,
-  choices: readonly ChoiceText[],
-  summary: RequestSummary,
+  choices: readonly AnsweredChoice[],
+  prompts: PromptReports,
+  summaries: Summaries,
 ): string {
-  const { endpoint, created, model, wish } = frame;
-  const baton = batonObject(summary, wish);
-  const nvext = nvextObject(summary, wish);
+  const { endpoint, choicesPerPrompt, wish } = frame;
+  const [onlyPrompt] = prompts;
+  // An answer of several prompts has them by choice.
+  const ownPrompts =
+    wish.includePromptLogprobs && endpoint !== "completions"
+      ? { prompt_logprobs: promptLogprobsArray(onlyPrompt?.logprobs ?? []) }
+      : {};
   return JSON.stringify({
-    id: answerId(frame),
-    object: endpoint === "chat" ? "chat.completion" : "text_completion",
-    created,
-    model,
-    choices: choices.map((choice, index) => choiceObject(endpoint, choice, index)),
-    usage: usageObject(summary),
-    ...(baton === null ? {} : { baton }),
-    ...(nvext === null ? {} : { nvext }),
+    ...headOf(frame, false),
+    choices: choices.map((choice, index) =>
+      choiceObject(frame, choice, index, prompts[Math.floor(index / choicesPerPrompt)]),
+    ),
+    ...ownPrompts,
+    ...summaryFields(summaries, wish, true),
   });
 }
 
-function choiceObject(endpoint: Endpoint, choice: ChoiceText, index: number) {
-  const { text, finishReason } = choice;
-  const logprobs = choice.logprobs === null ? null : logprobsObject(endpoint, choice.logprobs, 0);
-  const tail = { logprobs, finish_reason: finishReason };
-  return endpoint === "completions"
-    ? { index, text, ...tail }
-    : { index, message: { role: "assistant", content: text, refusal: null }, ...tail };
-}
-
-function logprobsObject(
-  endpoint: Endpoint,
-  logprobs: readonly OutputLogprob[],
-  firstOffset: number,
+function choiceObject(
+  { endpoint, wish }: AnswerFrame,
+  choice: AnsweredChoice,
+  index: number,
+  prompt: PromptReport | undefined,
 ) {
-  if (endpoint === "chat") {
-    const content = logprobs.map(({ top, ...chosen }) => ({
-      ...finite(chosen),
-      top_logprobs: top.map(finite),
-    }));
-    return { content, refusal: null };
+  const { finishReason, text, tokens } = choice;
+  const echoed = wish.echo ? prompt : undefined;
+  const offset = codePointCount(echoed?.text ?? "");
+  const logprobs = logprobsOf(endpoint, choice.logprobs, offset, echoed);
+  const tail = { logprobs, finish_reason: finishReason };
+  switch (endpoint) {
+    case "chat":
+      return { index, message: { role: "assistant", content: text, refusal: null }, ...tail };
+    case "completions":
+      return {
+        index,
+        text: (echoed?.text ?? "") + text,
+        ...tail,
+        ...(wish.includePromptLogprobs
+          ? { prompt_logprobs: promptLogprobsArray(prompt?.logprobs ?? []) }
+          : {}),
+      };
+    case "generate":
+      return { index, token_ids: tokens ?? [], ...tail };
   }
-  let offset = firstOffset;
-  return {
-    tokens: logprobs.map(({ token }) => token),
-    token_logprobs: logprobs.map(({ logprob }) => finite({ logprob }).logprob),
-    top_logprobs: logprobs.map(({ top }) =>
-      Object.fromEntries(top.map((one) => [one.token, finite(one).logprob])),
-    ),
-    text_offset: logprobs.map(({ token }) => {
-      const at = offset;
-      offset += token.length;
-      return at;
-    }),
+}
+
+/** `offset`: code points of the text before the output; `echoed`: the prompt, where it stands before these tokens. */
+function logprobsOf(
+  endpoint: Endpoint,
+  logprobs: readonly OutputLogprob[] | null,
+  offset: number,
+  echoed: PromptReport | undefined,
+) {
+  if (logprobs === null) return null;
+  switch (endpoint) {
+    case "chat":
+      return chatLogprobs(logprobs);
+    case "completions":
+      return completionLogprobs([...(echoed?.logprobs ?? []), ...behind(logprobs, offset)]);
+    case "generate":
+      return tokenLogprobs(logprobs);
+  }
+}
+
+const objects: Readonly<Record<Endpoint, readonly [prefix: string, whole: string, chunk: string]>> =
+  {
+    chat: ["chatcmpl", "chat.completion", "chat.completion.chunk"],
+    completions: ["cmpl", "text_completion", "text_completion"],
+    generate: ["", "", ""],
   };
-}
 
-/** JSON has no infinity; OpenAI writes this figure for what is as good as impossible. */
-const leastLogprob = -9999;
-
-function finite<T extends { readonly logprob: number }>(entry: T): T {
-  return Number.isFinite(entry.logprob) ? entry : { ...entry, logprob: leastLogprob };
-}
-
-function tokensLength(logprobs: readonly OutputLogprob[]): number {
-  let length = 0;
-  for (const { token } of logprobs) length += token.length;
-  return length;
-}
-
-function usageObject({ promptTokens, outputTokens, cachedTokens }: RequestSummary) {
-  return {
-    prompt_tokens: promptTokens,
-    completion_tokens: outputTokens,
-    total_tokens: promptTokens + outputTokens,
-    prompt_tokens_details: { cached_tokens: cachedTokens },
-  };
-}
-
-function batonObject(summary: RequestSummary, wish: AnswerWish) {
-  if (!wish.includeRoute && !wish.includeTiming) return null;
-  const route = {
-    mode: summary.mode,
-    prefill_worker: summary.prefillWorker,
-    decode_worker: summary.decodeWorker,
-  };
-  return {
-    ...(wish.includeRoute ? route : {}),
-    ...(wish.includeTiming ? { timing_ms: toMicroseconds(summary.timingMs) } : {}),
-  };
-}
-
-function answerId({ endpoint, requestId }: AnswerFrame): string {
-  return `${endpoint === "chat" ? "chatcmpl" : "cmpl"}-${requestId}`;
-}
-
-/** Times as people read them: milliseconds to the microsecond. */
-function toMicroseconds(timingMs: RequestSummary["timingMs"]): Readonly<Record<string, number>> {
-  return Object.fromEntries(
-    Object.entries(timingMs).map(([state, ms]) => [state, Math.round(ms * 1_000) / 1_000]),
-  );
+function headOf(frame: AnswerFrame, isChunk: boolean) {
+  const { endpoint, created, model, requestId, clientRequestId } = frame;
+  if (endpoint === "generate") return { request_id: clientRequestId ?? requestId, created, model };
+  const [prefix, whole, chunk] = objects[endpoint];
+  return { id: `${prefix}-${requestId}`, object: isChunk ? chunk : whole, created, model };
 }

@@ -1,15 +1,33 @@
 /** Hot path: `output` once per stream and turn of the loop. */
 import type { RequestState, ServingError } from "@baton/protocol";
-import type { OutputDelta, RequestEnd, RequestSink } from "../request/request-sink.ts";
+import type { OutputDelta, PromptReport } from "../request/request-sink.ts";
 import {
+  type AnsweredChoice,
   type AnswerFrame,
   answerBody,
-  type ChoiceText,
   doneEvent,
   StreamJson,
 } from "./answer-json.ts";
 import { errorObject } from "./error-body.ts";
 import type { StreamWriter } from "./stream-writer.ts";
+import type { Summaries } from "./summary-json.ts";
+
+/** How the answer to a body ended. */
+export type AnswerEnd =
+  | { readonly kind: "completed"; readonly summaries: Summaries }
+  | { readonly kind: "failed"; readonly stage: RequestState; readonly error: ServingError }
+  /** Nobody is left to read of it. */
+  | { readonly kind: "cancelled" };
+
+/** Where the answer to a body goes, which may have several prompts. Called synchronously, and not after `ended`. */
+export interface AnswerSink {
+  /** Called once a prompt, right before its first output. */
+  began(prompt: number, report: PromptReport): void;
+  /** What is new of choices that are numbered through all prompts. */
+  output(deltas: readonly OutputDelta[]): void;
+  /** Called exactly once. */
+  ended(end: AnswerEnd): void;
+}
 
 /** What an answer that has not begun may still become. */
 export interface PlainReply {
@@ -19,19 +37,26 @@ export interface PlainReply {
 }
 
 /** Gathers an answer and sends it in one piece. */
-export class WholeAnswer implements RequestSink {
+export class WholeAnswer implements AnswerSink {
   readonly #frame: AnswerFrame;
   readonly #reply: PlainReply;
-  readonly #choices: ChoiceText[];
+  readonly #choices: AnsweredChoice[];
+  readonly #prompts: PromptReport[] = [];
 
+  /** `choices`: of all prompts. */
   constructor(frame: AnswerFrame, choices: number, reply: PlainReply) {
     this.#frame = frame;
     this.#reply = reply;
     this.#choices = Array.from({ length: choices }, () => ({
       text: "",
       logprobs: null,
+      tokens: null,
       finishReason: null,
     }));
+  }
+
+  began(prompt: number, report: PromptReport): void {
+    this.#prompts[prompt] = report;
   }
 
   output(deltas: readonly OutputDelta[]): void {
@@ -40,18 +65,23 @@ export class WholeAnswer implements RequestSink {
       if (choice === undefined) continue;
       choice.text += delta.text;
       choice.finishReason = delta.finishReason;
-      if (delta.logprobs === null) continue;
-      choice.logprobs ??= [];
-      choice.logprobs.push(...delta.logprobs);
+      choice.logprobs = joined(choice.logprobs, delta.logprobs);
+      choice.tokens = joined(choice.tokens, delta.tokens);
     }
   }
 
-  ended(end: RequestEnd): void {
-    // Nobody is left to read of a cancelled one.
+  ended(end: AnswerEnd): void {
     if (end.kind === "failed") this.#reply.sendError(end.error, end.stage);
     if (end.kind !== "completed") return;
-    this.#reply.sendJson(answerBody(this.#frame, this.#choices, end.summary));
+    this.#reply.sendJson(answerBody(this.#frame, this.#choices, this.#prompts, end.summaries));
   }
+}
+
+function joined<T>(known: T[] | null, more: readonly T[] | null): T[] | null {
+  if (more === null) return known;
+  if (known === null) return [...more];
+  for (const one of more) known.push(one);
+  return known;
 }
 
 /** What a stream of events needs beside its frame. */
@@ -62,7 +92,7 @@ export interface StreamParts {
 }
 
 /** Sends an answer as server-sent events. The head goes with the first token: before it a failure is a plain status. */
-export class StreamedAnswer implements RequestSink {
+export class StreamedAnswer implements AnswerSink {
   readonly #frame: AnswerFrame;
   readonly #parts: StreamParts;
   readonly #json: StreamJson;
@@ -73,6 +103,10 @@ export class StreamedAnswer implements RequestSink {
     this.#json = new StreamJson(frame);
   }
 
+  began(prompt: number, report: PromptReport): void {
+    this.#json.began(prompt, report);
+  }
+
   output(deltas: readonly OutputDelta[]): void {
     const { writer, headers } = this.#parts;
     let text = "";
@@ -81,12 +115,12 @@ export class StreamedAnswer implements RequestSink {
     else writer.open(headers, text);
   }
 
-  ended(end: RequestEnd): void {
+  ended(end: AnswerEnd): void {
     const { headers, reply, writer } = this.#parts;
     if (end.kind === "cancelled") return;
     if (end.kind === "completed") {
       if (!writer.isOpen) writer.open(headers, "");
-      writer.end(this.#json.summary(end.summary) + doneEvent);
+      writer.end(this.#json.summary(end.summaries) + doneEvent);
     } else if (writer.isOpen) {
       const error = errorObject(end.error, end.stage, this.#frame.requestId);
       writer.end(`event: error\ndata: ${JSON.stringify({ error })}\n\n`);

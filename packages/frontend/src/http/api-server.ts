@@ -12,7 +12,9 @@ import {
 import type { Logger } from "pino";
 import type { ModelDirectory } from "../relay/model-directory.ts";
 import type { RequestPort } from "../relay/request-port.ts";
+import type { BodyLimits } from "./body-limits.ts";
 import { errorAnswer, refusal } from "./error-body.ts";
+import { BodyParser } from "./parse-body.ts";
 import { parseJson } from "./parse-json.ts";
 import { Replies } from "./replies.ts";
 import { AllowedMethods, type ApiRoute } from "./routes/api-route.ts";
@@ -21,7 +23,7 @@ import { modelRoutes } from "./routes/model-routes.ts";
 import { type MetricsPage, statusRoutes } from "./routes/status-routes.ts";
 
 /** Bounds and addresses of the API. */
-export interface ApiServerOptions {
+export interface ApiServerOptions extends BodyLimits {
   readonly host: string;
   /** 0: any free one. */
   readonly port: number;
@@ -105,8 +107,9 @@ export class ApiServer {
   #routes(): readonly ApiRoute[] {
     const replies = this.#replies;
     const { directory } = this.#deps;
+    const bodies = new BodyParser(this.#options, () => onlyModel(directory));
     return [
-      ...generationRoutes({ ...this.#deps, ...this.#options, replies, port: this.#deps.port }),
+      ...generationRoutes({ ...this.#deps, ...this.#options, replies, bodies, port: this.#deps.port }),
       ...modelRoutes(directory, replies),
       ...statusRoutes({ ...this.#deps, replies }),
     ];
@@ -200,6 +203,12 @@ export class ApiServer {
   #count(code: ErrorCode): void {
     this.#deps.requests.add(1, { outcome: "failed", stage: "received", code });
   }
+}
+
+/** The model that a body means which names none. */
+function onlyModel(directory: ModelDirectory): string | null {
+  const [only, ...others] = directory.all();
+  return only === undefined || others.length > 0 ? null : only.name;
 }
 
 function readJson(body: string, done: (error: Error | null, value?: unknown) => void): void {

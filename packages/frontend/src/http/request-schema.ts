@@ -1,74 +1,95 @@
 import { z } from "zod";
-import { boolean, integer, number, text } from "./field-schemas.ts";
+import type { BodyLimits } from "./body-limits.ts";
+import { boolean, closedObject, integer, number, text } from "./field-schemas.ts";
+import { isTokenIds, promptsProblem, promptsSchema, tokenIdSchema } from "./prompt-schema.ts";
+import { responseFormatSchema } from "./response-format-schema.ts";
 import { batonSchema, cacheSaltSchema, nvextSchema } from "./routing-schema.ts";
 
-const tokenId = () => z.custom<number>(isTokenId, { error: "must be a token id" });
+const mostTokens = 2 ** 31 - 1;
+const mostLogprobs = 20;
 
-const maxTokens = () => integer(1, 2 ** 31 - 1).optional();
-const stopText = text().min(1, { error: "must not be empty" }).max(1_024, {
-  error: "must be at most 1024 characters",
-});
+const stopText = () =>
+  text()
+    .min(1, { error: "must not be empty" })
+    .max(1_024, { error: "must be at most 1024 characters" })
+    .refine((value) => value.isWellFormed(), { error: "must be well-formed Unicode" });
 
-/** What both endpoints take. Fields that are not listed and that cannot change the answer are ignored. */
-const generationFields = {
-  model: text().min(1, { error: "must not be empty" }),
-  max_tokens: maxTokens(),
-  min_tokens: integer(0, 2 ** 31 - 1).optional(),
-  temperature: number(0, 2).optional(),
-  top_p: number(0, 1).gt(0, { error: "must be above 0" }).optional(),
-  top_k: integer(-1, 2 ** 31 - 1).optional(),
-  min_p: number(0, 1).optional(),
-  presence_penalty: number(-2, 2).optional(),
-  frequency_penalty: number(-2, 2).optional(),
-  repetition_penalty: number(0, 10).gt(0, { error: "must be above 0" }).optional(),
-  seed: z
-    .number({ error: "must be a number" })
-    .refine(Number.isInteger, { error: "must be a whole number" })
-    .optional(),
-  stop: z
-    .union([stopText, z.array(stopText).max(16, { error: "must hold at most 16 texts" })], {
-      error: "must be a string that is not empty, or an array of at most 16 such strings",
-    })
-    .optional(),
-  stop_token_ids: z
-    .array(tokenId(), { error: "must be an array of token ids" })
-    .max(128, { error: "must hold at most 128 ids" })
-    .optional(),
-  ignore_eos: boolean().optional(),
-  logit_bias: z
-    .record(
-      z.string().regex(/^\d{1,10}$/, { error: "must have token ids as keys" }),
-      number(-100, 100),
-      { error: "must map token ids to numbers" },
-    )
-    .refine((bias) => Object.keys(bias).length <= 1_024, {
-      error: "must hold at most 1024 tokens",
-    })
-    .optional(),
-  n: integer(1, 128).optional(),
+const maxTokens = () => integer(1, mostTokens).optional();
+const alternatives = () => integer(0, mostLogprobs).optional();
+
+/** How the output is sampled and where it ends: the same words in every body. */
+function samplingFields({ maxStopTexts }: BodyLimits) {
+  return {
+    min_tokens: integer(0, mostTokens).optional(),
+    temperature: number(0, 2).optional(),
+    top_p: number(0, 1).optional(),
+    top_k: integer(-1, mostTokens).optional(),
+    min_p: number(0, 1).optional(),
+    presence_penalty: number(-2, 2).optional(),
+    frequency_penalty: number(-2, 2).optional(),
+    repetition_penalty: number(0, 10).gt(0, { error: "must be above 0" }).optional(),
+    seed: z
+      .number({ error: "must be a number" })
+      .refine(Number.isInteger, { error: "must be a whole number" })
+      .meta({ type: "integer" })
+      .optional(),
+    stop: z
+      .union(
+        [
+          stopText(),
+          z
+            .array(stopText())
+            .max(maxStopTexts, { error: `must hold at most ${maxStopTexts} texts` }),
+        ],
+        { error: "must be a string or an array of strings" },
+      )
+      .optional(),
+    stop_token_ids: z
+      .array(tokenIdSchema(), { error: "must be an array of token ids" })
+      .max(128, { error: "must hold at most 128 ids" })
+      .optional(),
+    ignore_eos: boolean().optional(),
+    logit_bias: z
+      .record(z.string(), number(-100, 100), { error: "must map token ids to numbers" })
+      .refine((bias) => Object.keys(bias).every((id) => /^\d{1,10}$/.test(id)), {
+        error: "must have token ids as keys",
+      })
+      .refine((bias) => Object.keys(bias).length <= 1_024, {
+        error: "must hold at most 1024 tokens",
+      })
+      .optional(),
+    n: integer(1, 128).optional(),
+    prompt_logprobs: alternatives(),
+  };
+}
+
+/** What a body says beside the prompt and how it goes on. */
+const requestFields = {
   stream: boolean().optional(),
-  stream_options: z
-    .object({ include_usage: boolean().nullish() }, { error: "must be an object" })
-    .optional(),
+  stream_options: closedObject({
+    include_usage: boolean().nullish(),
+    continuous_usage_stats: boolean().nullish(),
+    // Pads events against eavesdroppers who see their lengths; there is nothing to pad here.
+    include_obfuscation: boolean().nullish(),
+  }).optional(),
   cache_salt: cacheSaltSchema.optional(),
   baton: batonSchema.optional(),
   nvext: nvextSchema.optional(),
 };
 
-/** A plain loop: a schema of a million ids would make a million reports of one mistake. */
-function isPrompt(value: unknown): value is string | readonly number[] {
-  if (typeof value === "string") return true;
-  return Array.isArray(value) && value.length > 0 && value.every(isTokenId);
-}
-
-function isTokenId(value: unknown): value is number {
-  return typeof value === "number" && value >= 0 && value < 2 ** 32 && Number.isInteger(value);
-}
+const openAiFields = {
+  model: text().min(1, { error: "must not be empty" }),
+  user: text().optional(),
+  response_format: responseFormatSchema.optional(),
+  ...requestFields,
+};
 
 const contentPart = z.looseObject({ type: text() }, { error: "must be an object with a type" });
-const message = z.looseObject(
+
+/** One message of a chat. */
+export const messageSchema = z.looseObject(
   {
-    role: z.enum(["system", "developer", "user", "assistant"], {
+    role: z.enum(["system", "developer", "user", "assistant", "tool", "function"], {
       error: "must be 'system', 'developer', 'user' or 'assistant'",
     }),
     content: z
@@ -81,35 +102,88 @@ const message = z.looseObject(
   { error: "must be an object" },
 );
 
-/** The body of `POST /v1/chat/completions`. */
-export const chatBodySchema = z.object(
-  {
-    ...generationFields,
-    messages: z
-      .array(message, { error: "must be an array of messages" })
-      .min(1, { error: "must hold at least one message" }),
-    max_completion_tokens: maxTokens(),
-    logprobs: boolean().optional(),
-    top_logprobs: integer(0, 20).optional(),
-  },
-  { error: "must be a JSON object" },
-);
+/** The messages of a chat. */
+export const messagesSchema = z
+  .array(messageSchema, { error: "must be an array of messages" })
+  .min(1, { error: "must hold at least one message" });
+
+const bodyError = { error: "must be a JSON object" };
+
+/** The body of `POST /v1/chat/completions`. Fields that are not listed and that cannot change the answer are ignored. */
+function chatBody(limits: BodyLimits) {
+  return z.object(
+    {
+      ...openAiFields,
+      messages: messagesSchema,
+      max_tokens: maxTokens(),
+      max_completion_tokens: maxTokens(),
+      logprobs: boolean().optional(),
+      top_logprobs: alternatives(),
+      ...samplingFields(limits),
+    },
+    bodyError,
+  );
+}
 
 /** The body of `POST /v1/completions`. */
-export const completionBodySchema = z.object(
-  {
-    ...generationFields,
-    prompt: z.custom<string | readonly number[]>(isPrompt, {
-      error: "must be one string or one array of token ids",
-    }),
-    logprobs: integer(0, 20).optional(),
-  },
-  { error: "must be a JSON object" },
-);
+function completionBody(limits: BodyLimits) {
+  return z.object(
+    {
+      ...openAiFields,
+      prompt: promptsSchema(limits),
+      // With echo 0 is allowed: the prompt alone.
+      max_tokens: integer(0, mostTokens).optional(),
+      logprobs: alternatives(),
+      echo: boolean().optional(),
+      best_of: integer(1, 128).optional(),
+      ...samplingFields(limits),
+    },
+    bodyError,
+  );
+}
 
+/** The body of `POST /inference/v1/generate`. */
+function generateBody(limits: BodyLimits) {
+  return z.object(
+    {
+      model: text().min(1, { error: "must not be empty" }).optional(),
+      request_id: text()
+        .regex(/^[\x21-\x7e]{1,200}$/, { error: "must be 1 to 200 visible ASCII characters" })
+        .optional(),
+      token_ids: z
+        .custom<readonly number[]>(isTokenIds, {
+          error: ({ input }) => promptsProblem(input) ?? "must be an array of token ids",
+        })
+        .meta({ type: "array", items: { type: "integer", minimum: 0 }, minItems: 1 }),
+      sampling_params: closedObject({
+        max_tokens: maxTokens(),
+        logprobs: alternatives(),
+        // The answer has no text either way.
+        detokenize: boolean().optional(),
+        ...samplingFields(limits),
+      }).optional(),
+      ...requestFields,
+    },
+    bodyError,
+  );
+}
+
+/** The schemas of the bodies that generate. */
+export function bodySchemas(limits: BodyLimits) {
+  return {
+    chat: chatBody(limits),
+    completions: completionBody(limits),
+    generate: generateBody(limits),
+  };
+}
+
+/** The schemas of the bodies that generate. */
+export type BodySchemas = ReturnType<typeof bodySchemas>;
 /** A checked chat body. */
-export type ChatBody = z.infer<typeof chatBodySchema>;
+export type ChatBody = z.infer<BodySchemas["chat"]>;
 /** A checked completions body. */
-export type CompletionBody = z.infer<typeof completionBodySchema>;
+export type CompletionBody = z.infer<BodySchemas["completions"]>;
+/** A checked body of token ids. */
+export type GenerateBody = z.infer<BodySchemas["generate"]>;
 /** One message of a checked chat body. */
-export type BodyMessage = ChatBody["messages"][number];
+export type BodyMessage = z.infer<typeof messageSchema>;

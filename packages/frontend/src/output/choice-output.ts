@@ -3,13 +3,15 @@ import type { FinishReason, FrameEntry, TokenLogprobs } from "@baton/protocol";
 import { StopMatcher } from "@baton/text";
 import type { TextModel, TokenDecoder } from "../prepare/text-model.ts";
 import type { OutputDelta, OutputLogprob } from "../request/request-sink.ts";
-import { formatLogprobs } from "./format-logprobs.ts";
+import { codePointCount, formatLogprobs } from "./format-logprobs.ts";
 
 /** What is wanted of a choice's output. */
 export interface ChoiceOptions {
   readonly stop: readonly string[];
   readonly stopTokenIds: readonly number[];
   readonly logprobs: boolean;
+  /** Whether the ids of all counted tokens are given out, and the logprobs of one that is not shown. */
+  readonly tokens: boolean;
 }
 
 /** What became of a frame's entry. A `gap` means that tokens before it never came. */
@@ -26,6 +28,8 @@ export class ChoiceOutput {
   #pending: number[] = [];
   #pendingLogprobs: (TokenLogprobs | null)[] = [];
   #received = 0;
+  /** Code points of the text of all tokens that were looked at; not counted without logprobs. */
+  #textOffset = 0;
   #returned = 0;
   #end: FinishReason | null = null;
   #closedBy: "worker" | "stop-text" | null = null;
@@ -67,27 +71,50 @@ export class ChoiceOutput {
   /** The text of all tokens taken so far that was not given out; null if there is nothing to say. */
   take(): OutputDelta | null {
     if (this.#closedBy !== null || (this.#pending.length === 0 && this.#end === null)) return null;
+    const returnedBefore = this.#returned;
     const logprobs: OutputLogprob[] | null = this.#options.logprobs ? [] : null;
     let text = this.#takeTokens(logprobs);
     if (this.#closedBy === null && this.#end !== null) text += this.#close();
+    const tokens = this.#options.tokens
+      ? this.#pending.slice(0, this.#returned - returnedBefore)
+      : null;
     this.#pending = [];
     this.#pendingLogprobs = [];
-    return { choice: this.#choice, text, logprobs, finishReason: this.#finishReason() };
+    return {
+      choice: this.#choice,
+      text,
+      logprobs,
+      tokens,
+      outputTokens: this.#returned,
+      finishReason: this.#finishReason(),
+    };
   }
 
   #takeTokens(logprobs: OutputLogprob[] | null): string {
     const pending = this.#pending;
     const shown = this.#endsWithHiddenToken() ? pending.length - 1 : pending.length;
-    this.#returned += pending.length - shown;
     let text = "";
     for (let at = 0; at < shown && this.#closedBy === null; at += 1) {
       const id = pending[at] ?? 0;
       this.#returned += 1;
-      text += this.#feed(this.#decoder.push(id));
-      const logprob = this.#pendingLogprobs[at];
-      if (logprobs !== null && logprob) logprobs.push(formatLogprobs(this.#model, id, logprob));
+      const piece = this.#decoder.push(id);
+      if (logprobs !== null) this.#takeLogprobs(logprobs, at, piece);
+      text += this.#feed(piece);
+    }
+    if (shown < pending.length && this.#closedBy === null) {
+      this.#returned += 1;
+      if (logprobs !== null && this.#options.tokens) this.#takeLogprobs(logprobs, shown, "");
     }
     return text;
+  }
+
+  #takeLogprobs(logprobs: OutputLogprob[], at: number, piece: string): void {
+    const logprob = this.#pendingLogprobs[at];
+    if (logprob) {
+      const token = { id: this.#pending[at] ?? 0, textOffset: this.#textOffset };
+      logprobs.push(formatLogprobs(this.#model, token, logprob));
+    }
+    this.#textOffset += codePointCount(piece);
   }
 
   /** The token that ended the generation is counted, and not shown. */

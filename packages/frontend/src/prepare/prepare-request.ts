@@ -17,6 +17,8 @@ export interface PreparedRequest {
   readonly text: TextModel;
   readonly blockSize: number;
   readonly promptTokens: number;
+  /** Kept only where the answer repeats something of the prompt. */
+  readonly tokens: Uint32Array | null;
   readonly blockHashes: Uint8Array;
   readonly sequenceHashes: Uint8Array;
   /** `generation-work` bytes. */
@@ -31,6 +33,8 @@ export interface PrepareDeps {
   readonly textModels: TextModels;
   readonly hasher: BlockHasher;
   readonly random: Random;
+  /** Most log-probabilities of one prompt, alternatives included. */
+  readonly maxPromptLogprobs: number;
   /** The largest body that the bus takes, bytes, less what stands around it. */
   readonly maxWorkBytes: () => number;
 }
@@ -41,6 +45,7 @@ export function createPrepareRequest(deps: PrepareDeps): PrepareRequest {
     checkCapabilities(request, card);
     const text = await deps.textModels.get(request.model, card.tokenizerChecksum);
     const tokens = await tokensOf(request.prompt, text);
+    refuseManyLogprobs(request, tokens.length, deps.maxPromptLogprobs);
     const params = paramsOf(request, tokens.length, card, deps.random);
     const salt = joinHashSalts(card.hashSalt, request.routing?.cacheSalt ?? "");
     const work = GenerationWork.encode({
@@ -59,6 +64,7 @@ export function createPrepareRequest(deps: PrepareDeps): PrepareRequest {
       text,
       blockSize: card.blockSize,
       promptTokens: tokens.length,
+      tokens: repeatsPrompt(request) ? tokens : null,
       blockHashes,
       sequenceHashes: deps.hasher.sequenceHashes(blockHashes),
       work,
@@ -66,10 +72,32 @@ export function createPrepareRequest(deps: PrepareDeps): PrepareRequest {
   };
 }
 
+/** They are written at once, and so are bounded together. */
+function refuseManyLogprobs(
+  { output, returns }: ServingRequest,
+  tokens: number,
+  max: number,
+): void {
+  if (output.promptLogprobs === undefined) return;
+  const values = tokens * (output.promptLogprobs + 1);
+  if (values <= max) return;
+  throw new ServingError("invalid_request", {
+    param: returns?.promptText === true ? "echo" : "prompt_logprobs",
+    problem: `a prompt of ${tokens} tokens has ${values} log-probabilities; ${max} are allowed`,
+  });
+}
+
+function repeatsPrompt({ output, returns }: ServingRequest): boolean {
+  return returns?.promptText === true || output.promptLogprobs !== undefined;
+}
+
 async function tokensOf(prompt: Prompt, text: TextModel): Promise<Uint32Array> {
   switch (prompt.kind) {
     case "chat":
-      return notEmpty(await text.encode(text.renderChat(prompt.messages), { special: false }));
+      return notEmpty(
+        await text.encode(text.renderChat(prompt.messages), { special: false }),
+        "messages",
+      );
     case "text":
       return notEmpty(await text.encode(prompt.text, { special: true }));
     case "tokens":
@@ -77,12 +105,9 @@ async function tokensOf(prompt: Prompt, text: TextModel): Promise<Uint32Array> {
   }
 }
 
-function notEmpty(tokens: Uint32Array): Uint32Array {
+function notEmpty(tokens: Uint32Array, param = "prompt"): Uint32Array {
   if (tokens.length > 0) return tokens;
-  throw new ServingError("invalid_request", {
-    param: "prompt",
-    problem: "prompt must not be empty",
-  });
+  throw new ServingError("invalid_request", { param, problem: `${param} must not be empty` });
 }
 
 function known(tokens: Uint32Array, vocabularySize: number): Uint32Array {

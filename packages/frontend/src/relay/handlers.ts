@@ -85,6 +85,7 @@ function onPrefillDone(state: RelayState, bytes: Uint8Array): void {
   }
   request.prefillDone = fact;
   request.cachedTokens = fact.cachedTokens;
+  request.promptLogprobs = fact.promptLogprobs;
   if (fact.handoff === null) request.legs.prefill.isOver = true;
   const ended = fact.finishReasons.every((reason) => reason !== null);
   if (!ended && fact.handoff === null) {
@@ -228,6 +229,7 @@ function takeEntry(state: RelayState, request: RelayedRequest, entry: FrameEntry
     request.send({ type: "failed", error: new ServingError("bus_unavailable", { problem }) });
     return;
   }
+  if (entry.promptLogprobs !== undefined) request.promptLogprobs ??= entry.promptLogprobs;
   const end = entry.end;
   if (end !== null && request.mode !== "disaggregated") request.cachedTokens = end.cachedTokens;
   const error = end?.error ?? null;

@@ -46,6 +46,7 @@ export class OutputPump {
     try {
       const deltas = request.output?.take() ?? [];
       if (deltas.length === 0) return;
+      request.begin();
       request.sink.output(deltas);
     } catch (error) {
       request.send({ type: "failed", error: ServingError.from(error) });

@@ -199,11 +199,12 @@ export class Relay implements RequestPort {
       const prepared = await this.#state.prepare(request.request, card);
       if (request.isEnded) return;
       request.prepared = prepared;
-      const { output, stop } = request.request;
+      const { output, returns, stop } = request.request;
       request.output = new RequestOutput(prepared.text, output.n, {
         stop,
         stopTokenIds: output.stopTokenIds ?? [],
         logprobs: output.logprobs !== undefined,
+        tokens: returns?.tokens === true,
       });
       const mode = this.#servedModel(request).mode;
       request.mode = mode;

@@ -6,9 +6,11 @@ import type {
   RequestId,
   RequestState,
   RequestTransition,
+  TokenLogprobs,
   TransitionDetails,
 } from "@baton/protocol";
 import { createActor } from "xstate";
+import { promptReport } from "../output/prompt-report.ts";
 import type { RequestOutput } from "../output/request-output.ts";
 import type { PreparedRequest } from "../prepare/prepare-request.ts";
 import type { StateDeadlines } from "../request/deadlines.ts";
@@ -47,6 +49,10 @@ export class RelayedRequest implements RequestEffects {
   prepared: PreparedRequest | null = null;
   output: RequestOutput | null = null;
   prefillDone: PrefillDone | null = null;
+  /** As the worker that computed the prompt said. */
+  promptLogprobs: readonly (TokenLogprobs | null)[] | null = null;
+  /** Whether the sink knows of the prompt. */
+  hasBegun = false;
   cachedTokens = 0;
   state: RequestState = "received";
   /** The last state that is not final: where the request ended, once it has. */
@@ -111,6 +117,16 @@ export class RelayedRequest implements RequestEffects {
   outputCame(nowMs: number): void {
     const boundMs = this.#hooks.deadlines["decode.streaming"];
     if (boundMs !== undefined) this.deadlineAtMs = nowMs + boundMs;
+  }
+
+  /** Tells the sink of the prompt, once. Throws `engine_protocol` if something of it did not come. */
+  begin(): void {
+    if (this.hasBegun || this.prepared === null) return;
+    this.hasBegun = true;
+    if (this.sink.began === undefined) return;
+    const { request, prepared, promptLogprobs: logprobs } = this;
+    this.sink.began(promptReport({ ...prepared, request, logprobs }));
+    this.promptLogprobs = null;
   }
 
   /** The newest transition, as others may read it. */

@@ -3,8 +3,10 @@ import type { FinishReason, RequestState, ServingError, WorkerId } from "@baton/
 /** How a request was served. */
 export type ServingMode = "disaggregated" | "aggregated" | "decode-only";
 
-/** One alternative at an output position. */
+/** One alternative at a position. */
 export interface TextLogprob {
+  /** The token's id. */
+  readonly id: number;
   /** The token as text; bytes that are no UTF-8 by themselves are U+FFFD. */
   readonly token: string;
   /** Natural logarithm. */
@@ -15,6 +17,22 @@ export interface TextLogprob {
 /** One output token with its log-probability and the most likely alternatives, best first. */
 export interface OutputLogprob extends TextLogprob {
   readonly top: readonly TextLogprob[];
+  /** Code points of the choice's, or the prompt's, text before this token. */
+  readonly textOffset: number;
+}
+
+/** One prompt token. Nobody knows how likely the first one was. */
+export interface PromptLogprob extends Omit<OutputLogprob, "logprob"> {
+  readonly logprob: number | null;
+}
+
+/** What is known of a prompt when its answer begins. */
+export interface PromptReport {
+  readonly promptTokens: number;
+  /** The prompt as text; null unless the request wants it back. */
+  readonly text: string | null;
+  /** One per prompt token; null if none were asked for. */
+  readonly logprobs: readonly PromptLogprob[] | null;
 }
 
 /** What is new of one choice. */
@@ -25,6 +43,10 @@ export interface OutputDelta {
   readonly text: string;
   /** One per new token, null if none were asked for. */
   readonly logprobs: readonly OutputLogprob[] | null;
+  /** The new tokens that are counted, one that ends the choice among them; null if the request does not want them. */
+  readonly tokens: readonly number[] | null;
+  /** Tokens of the choice that were returned so far. */
+  readonly outputTokens: number;
   /** Set with the last delta of the choice. */
   readonly finishReason: FinishReason | null;
 }
@@ -63,6 +85,8 @@ export type RequestEnd =
 
 /** Where a request's answer goes. Called synchronously, and not after `ended`. */
 export interface RequestSink {
+  /** Called once, right before the first output. A sink that does not need it leaves it out. */
+  began?(prompt: PromptReport): void;
   /** All that is due, at most one delta a choice. The first call comes with the first token. */
   output(deltas: readonly OutputDelta[]): void;
   /** Called exactly once for every request, perhaps before `submit` has returned. */

@@ -34,6 +34,14 @@ export interface RoutingWish {
 /** The rules that name a worker or a rank of one. */
 export type PinRule = "prefillWorkerId" | "prefillDpRank" | "decodeWorkerId" | "decodeDpRank";
 
+/** What an answer holds beside its text. */
+export interface ReturnedParts {
+  /** The prompt as text. */
+  readonly promptText: boolean;
+  /** The output's token ids, and the log-probabilities of a token that ends it. */
+  readonly tokens: boolean;
+}
+
 /** A request that is checked as far as its fields go, whoever sent it: what the request port takes. */
 export interface ServingRequest {
   readonly requestId: RequestId;
@@ -46,6 +54,8 @@ export interface ServingRequest {
   readonly clientRequestId: string | null;
   /** W3C `traceparent` of the client. */
   readonly traceparent: string | null;
+  /** Absent: text alone. */
+  readonly returns?: ReturnedParts;
   /** Absent if it says nothing about where it goes. */
   readonly routing?: RoutingWish;
 }

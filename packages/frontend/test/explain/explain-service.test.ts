@@ -3,6 +3,7 @@ import { type MemoryCluster, memoryCluster } from "@baton/testing";
 import { describe, expect, it } from "vitest";
 import { ExplainService } from "../../src/explain/explain-service.ts";
 import type { RouteExplanation } from "../../src/explain/route-explanation.ts";
+import { defaultBodyLimits } from "../../src/http/body-limits.ts";
 import { FakePort } from "../support/fake-port.ts";
 import { candidateOf, routeReply } from "../support/route-replies.ts";
 
@@ -22,6 +23,7 @@ function serve(cluster: MemoryCluster, id: string, maxBodyBytes = 1_000) {
   const context = cluster.context({ role: "frontend", id });
   const undecoded: number[] = [];
   const service = new ExplainService(context, {
+    ...defaultBodyLimits,
     port,
     overloadStatus: 529,
     maxBodyBytes,

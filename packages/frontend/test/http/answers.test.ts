@@ -1,20 +1,13 @@
 import { ServingError } from "@baton/protocol";
 import { describe, expect, it } from "vitest";
-import type { AnswerFrame } from "../../src/http/answer-json.ts";
 import { StreamedAnswer, WholeAnswer } from "../../src/http/answers.ts";
 import type { StreamWriter } from "../../src/http/stream-writer.ts";
 import { eventsOf } from "../support/api-rig.ts";
+import { chatFrame, logprobOf, plainWish } from "../support/bodies.ts";
 import { deltaOf, summary } from "../support/fake-port.ts";
 
-const wish = {
-  stream: true,
-  includeUsage: true,
-  includeRoute: true,
-  includeTiming: true,
-  includeWorkerIds: false,
-  includeNvextTiming: false,
-};
-const frame: AnswerFrame = { endpoint: "chat", requestId: "r1", model: "m", created: 5, wish };
+const wish = { ...plainWish, includeUsage: true, includeRoute: true, includeTiming: true };
+const frame = { ...chatFrame, choicesPerPrompt: 2, wish };
 
 function recordingReply() {
   const sent: string[] = [];
@@ -48,12 +41,12 @@ describe("an answer in one piece", () => {
   it("has each choice's text and logprobs in order", () => {
     const { reply, sent } = recordingReply();
     const answer = new WholeAnswer(frame, 2, reply);
-    const logprob = { token: "b", logprob: -1, bytes: [98], top: [] };
+    const logprob = logprobOf("b");
 
     answer.output([deltaOf("a", { choice: 1 }), deltaOf("b", { logprobs: [logprob] })]);
     answer.output([deltaOf("c", { choice: 1, finishReason: "length" })]);
     answer.output([deltaOf("", { finishReason: "stop", logprobs: [logprob] })]);
-    answer.ended({ kind: "completed", summary });
+    answer.ended({ kind: "completed", summaries: [summary] });
 
     const { choices } = JSON.parse(sent[0] ?? "");
     expect(choices.map((one: { message: { content: string } }) => one.message.content)).toEqual([
@@ -70,8 +63,8 @@ describe("an answer in one piece", () => {
     const failed = new WholeAnswer(frame, 1, reply);
     failed.output([deltaOf("a")]);
 
-    failed.ended({ kind: "failed", summary, stage: "decode.streaming", error });
-    new WholeAnswer(frame, 1, reply).ended({ kind: "cancelled", summary, stage: "handoff" });
+    failed.ended({ kind: "failed", stage: "decode.streaming", error });
+    new WholeAnswer(frame, 1, reply).ended({ kind: "cancelled" });
 
     expect(sent).toEqual(["decode.streaming worker_lost"]);
   });
@@ -84,7 +77,7 @@ describe("an answer as events", () => {
     const answer = new StreamedAnswer(frame, { writer, reply, headers: {} });
 
     answer.output([deltaOf("a"), deltaOf("b", { choice: 1 })]);
-    answer.ended({ kind: "completed", summary });
+    answer.ended({ kind: "completed", summaries: [summary] });
 
     expect(writes).toHaveLength(2);
     expect(eventsOf(writes[0] ?? "")).toHaveLength(2);
@@ -101,11 +94,7 @@ describe("an answer as events", () => {
     const { writer, writes } = recordingWriter();
     const { reply, sent } = recordingReply();
 
-    new StreamedAnswer(frame, { writer, reply, headers: {} }).ended({
-      kind: "cancelled",
-      summary,
-      stage: "prefill.running",
-    });
+    new StreamedAnswer(frame, { writer, reply, headers: {} }).ended({ kind: "cancelled" });
 
     expect(writes).toEqual([]);
     expect(sent).toEqual([]);

@@ -1,18 +1,11 @@
 import { describe, expect, it } from "vitest";
-import { type AnswerFrame, answerBody, StreamJson } from "../../src/http/answer-json.ts";
+import { answerBody, StreamJson } from "../../src/http/answer-json.ts";
 import { nvextObject } from "../../src/http/nvext-json.ts";
 import type { RequestSummary } from "../../src/request/request-sink.ts";
 import { eventsOf } from "../support/api-rig.ts";
+import { chatFrame, plainWish } from "../support/bodies.ts";
 import { summary } from "../support/fake-port.ts";
 
-const noWish = {
-  stream: false,
-  includeUsage: false,
-  includeRoute: false,
-  includeTiming: false,
-  includeWorkerIds: false,
-  includeNvextTiming: false,
-};
 const relayed: RequestSummary = {
   ...summary,
   timingMs: {
@@ -28,11 +21,11 @@ const relayed: RequestSummary = {
 
 describe("the nvext object of an answer", () => {
   it("is there only if something of it was asked for", () => {
-    expect(nvextObject(summary, noWish)).toBeNull();
+    expect(nvextObject(summary, plainWish)).toBeNull();
   });
 
   it("names the workers and ranks of both legs", () => {
-    expect(nvextObject(summary, { ...noWish, includeWorkerIds: true })).toEqual({
+    expect(nvextObject(summary, { ...plainWish, includeWorkerIds: true })).toEqual({
       worker_id: {
         prefill_worker_id: "p1",
         prefill_dp_rank: 0,
@@ -50,7 +43,7 @@ describe("the nvext object of an answer", () => {
       prefillDpRank: null,
     };
 
-    expect(nvextObject(alone, { ...noWish, includeWorkerIds: true })).toEqual({
+    expect(nvextObject(alone, { ...plainWish, includeWorkerIds: true })).toEqual({
       worker_id: {
         prefill_worker_id: "d1",
         prefill_dp_rank: 1,
@@ -61,7 +54,7 @@ describe("the nvext object of an answer", () => {
   });
 
   it("tells times up to the prefill's token, and how long the move took", () => {
-    expect(nvextObject(relayed, { ...noWish, includeNvextTiming: true })).toEqual({
+    expect(nvextObject(relayed, { ...plainWish, includeNvextTiming: true })).toEqual({
       timing: {
         request_received_ms: 1_000,
         prefill_wait_time_ms: 7,
@@ -82,7 +75,7 @@ describe("the nvext object of an answer", () => {
       timingMs: { received: 1, preparing: 2, "decode.queued": 3, "decode.running": 4 },
     };
 
-    expect(nvextObject(alone, { ...noWish, includeNvextTiming: true })).toEqual({
+    expect(nvextObject(alone, { ...plainWish, includeNvextTiming: true })).toEqual({
       timing: {
         request_received_ms: 1_000,
         prefill_wait_time_ms: 6,
@@ -94,17 +87,11 @@ describe("the nvext object of an answer", () => {
   });
 
   it("stands in the whole answer and in the last event of a stream", () => {
-    const frame: AnswerFrame = {
-      endpoint: "chat",
-      requestId: "r1",
-      model: "m",
-      created: 5,
-      wish: { ...noWish, includeWorkerIds: true },
-    };
+    const frame = { ...chatFrame, wish: { ...plainWish, includeWorkerIds: true } };
     const worker_id = expect.objectContaining({ decode_worker_id: "d1" });
 
-    expect(JSON.parse(answerBody(frame, [], summary)).nvext).toEqual({ worker_id });
-    const [[, event] = ["", "{}"]] = eventsOf(new StreamJson(frame).summary(summary));
+    expect(JSON.parse(answerBody(frame, [], [], [summary])).nvext).toEqual({ worker_id });
+    const [[, event] = ["", "{}"]] = eventsOf(new StreamJson(frame).summary([summary]));
     expect(JSON.parse(event)).toMatchObject({ choices: [], nvext: { worker_id } });
   });
 });

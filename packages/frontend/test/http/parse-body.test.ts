@@ -1,48 +1,30 @@
-import { requestId, ServingError } from "@baton/protocol";
 import { describe, expect, it } from "vitest";
-import { type Endpoint, parseBody } from "../../src/http/parse-body.ts";
+import { bodyParser, bodyFrame as frame, plainWish, refusalOf } from "../support/bodies.ts";
 
-const frame = { requestId: requestId("r1"), clientRequestId: null, traceparent: null };
 const messages = [{ role: "user", content: "Hi" }];
 
-function chat(changes: object = {}) {
-  return parseBody("chat", { model: "m", messages, ...changes }, frame);
+function parsed(endpoint: "chat" | "completions", body: object) {
+  const { requests, ...rest } = bodyParser.parse(endpoint, body, frame);
+  return { request: requests[0], requests, ...rest };
 }
 
-function completion(changes: object = {}) {
-  return parseBody("completions", { model: "m", prompt: "Hi", ...changes }, frame);
-}
-
-function refusalOf(endpoint: Endpoint, body: unknown): string {
-  try {
-    parseBody(endpoint, body, frame);
-    return "taken";
-  } catch (caught) {
-    const error = ServingError.from(caught);
-    return `${error.code} ${error.details.param ?? "-"}: ${error.message}`;
-  }
-}
-
+const chat = (changes: object = {}) => parsed("chat", { model: "m", messages, ...changes });
+const completion = (changes: object = {}) =>
+  parsed("completions", { model: "m", prompt: "Hi", ...changes });
 describe("a chat body", () => {
   it("needs a model and messages and nothing else", () => {
-    expect(chat()).toEqual({
-      request: {
+    const { requests, wish, query } = chat();
+    expect(requests).toEqual([
+      {
         ...frame,
         model: "m",
         prompt: { kind: "chat", messages },
         output: { maxTokens: null, n: 1 },
         stop: [],
       },
-      wish: {
-        stream: false,
-        includeUsage: false,
-        includeRoute: false,
-        includeTiming: false,
-        includeWorkerIds: false,
-        includeNvextTiming: false,
-      },
-      query: null,
-    });
+    ]);
+    expect(wish).toEqual(plainWish);
+    expect(query).toBeNull();
   });
 
   it("carries every option to the engine, and leaves out those that say nothing", () => {
@@ -64,7 +46,9 @@ describe("a chat body", () => {
       logit_bias: { "5": -100 },
       logprobs: true,
       top_logprobs: 3,
+      prompt_logprobs: 1,
       n: 2,
+      response_format: { type: "json_object" },
     });
     const neutral = chat({
       temperature: 0,
@@ -79,7 +63,9 @@ describe("a chat body", () => {
       ignore_eos: false,
       stop_token_ids: [],
       logprobs: false,
+      top_logprobs: 0,
       n: 1,
+      response_format: { type: "text" },
     });
 
     expect(request.stop).toEqual(["a", "b"]);
@@ -99,6 +85,8 @@ describe("a chat body", () => {
       ignoreEos: true,
       logitBias: { "5": -100 },
       logprobs: 3,
+      promptLogprobs: 1,
+      grammar: { kind: "json" },
     });
     expect(neutral.request.output).toEqual({ maxTokens: null, n: 1, temperature: 0 });
   });
@@ -134,17 +122,16 @@ describe("a chat body", () => {
   it("says in what form the answer is wanted", () => {
     const { wish } = chat({
       stream: true,
-      stream_options: { include_usage: true },
+      stream_options: { include_usage: true, continuous_usage_stats: true },
       baton: { include: ["timing"], query_only: false },
     });
 
     expect(wish).toEqual({
+      ...plainWish,
       stream: true,
       includeUsage: true,
-      includeRoute: false,
+      continuousUsage: true,
       includeTiming: true,
-      includeWorkerIds: false,
-      includeNvextTiming: false,
     });
   });
 
@@ -163,6 +150,11 @@ describe("a chat body", () => {
       "a role of its own",
       { messages: [{ role: "robot", content: "" }] },
       "invalid_request messages[0].role: messages[0].role must be 'system', 'developer', 'user' or 'assistant'",
+    ],
+    [
+      "a tool's turn",
+      { messages: [{ role: "tool", content: "", tool_call_id: "t" }] },
+      "unsupported messages[0].role: messages[0].role of 'tool' is not supported here",
     ],
     [
       "content of another kind",
@@ -193,6 +185,21 @@ describe("a chat body", () => {
     ["a text for a number", { top_p: "1" }, "invalid_request top_p: top_p must be a number"],
     ["an empty stop", { stop: "" }, "invalid_request stop: stop must not be empty"],
     [
+      "half a character as a stop",
+      { stop: ["a", "\ud83d"] },
+      "invalid_request stop[1]: stop[1] must be well-formed Unicode",
+    ],
+    [
+      "more stops than OpenAI takes",
+      { stop: ["a", "b", "c", "d", "e"] },
+      "invalid_request stop: stop must hold at most 4 texts",
+    ],
+    [
+      "stops of another kind",
+      { stop: 5 },
+      "invalid_request stop: stop must be a string or an array of strings",
+    ],
+    [
       "more at least than at most",
       { min_tokens: 5, max_tokens: 4 },
       "invalid_request min_tokens: min_tokens must not be above max_tokens",
@@ -200,7 +207,7 @@ describe("a chat body", () => {
     [
       "a bias of no token",
       { logit_bias: { a: 1 } },
-      "invalid_request logit_bias.a: logit_bias.a must map token ids to numbers",
+      "invalid_request logit_bias: logit_bias must have token ids as keys",
     ],
     [
       "top_logprobs alone",
@@ -224,9 +231,34 @@ describe("a chat body", () => {
     ],
     ["tools", { tools: [{ type: "function" }] }, "unsupported tools: tools is not supported here"],
     [
-      "JSON output",
-      { response_format: { type: "json_object" } },
-      "unsupported response_format: response_format is not supported here",
+      "output of another form",
+      { response_format: { type: "structural_tag" } },
+      "invalid_request response_format.type: response_format.type must be 'text', 'json_object' or 'json_schema'",
+    ],
+    [
+      "a form without its schema",
+      { response_format: { type: "json_schema" } },
+      "invalid_request response_format.json_schema: response_format.json_schema is required",
+    ],
+    [
+      "a schema of no name",
+      { response_format: { type: "json_schema", json_schema: { schema: {} } } },
+      "invalid_request response_format.json_schema.name: response_format.json_schema.name is required",
+    ],
+    [
+      "usage in every event but not at the end",
+      { stream: true, stream_options: { continuous_usage_stats: true } },
+      "invalid_request stream_options.continuous_usage_stats: stream_options.continuous_usage_stats needs include_usage to be true",
+    ],
+    [
+      "an option of streams that there is not",
+      { stream: true, stream_options: { usage: true } },
+      "invalid_request stream_options.usage: stream_options.usage is not known",
+    ],
+    [
+      "the prompt's logprobs in a stream",
+      { stream: true, prompt_logprobs: 1 },
+      "invalid_request prompt_logprobs: prompt_logprobs needs stream to be false",
     ],
     [
       "speech",
@@ -246,6 +278,40 @@ describe("a chat body", () => {
     ["disaggregated_params", { disaggregated_params: null }, "taken"],
   ])("is refused with %s, naming the field", (_title, changes, refusal) => {
     expect(refusalOf("chat", { model: "m", messages, ...changes })).toBe(refusal);
+  });
+
+  it("passes on a JSON schema as its text", () => {
+    const schema = { type: "object", properties: { a: { type: "string" } } };
+    const json_schema = { name: "n", description: "d", schema, strict: true };
+
+    const { request } = chat({ response_format: { type: "json_schema", json_schema } });
+
+    expect(request.output.grammar).toEqual({
+      kind: "json_schema",
+      schema: JSON.stringify(schema),
+    });
+  });
+
+  it("is refused with a schema that is too deep or too long to be meant", () => {
+    const deep = JSON.parse(`${'{"a":'.repeat(100)}{}${"}".repeat(100)}`);
+    const refusing = (schema: object) =>
+      refusalOf("chat", {
+        model: "m",
+        messages,
+        response_format: { type: "json_schema", json_schema: { name: "n", schema } },
+      });
+    const field = "response_format.json_schema.schema";
+
+    expect(refusing(deep)).toBe(
+      `invalid_request ${field}: ${field} must be at most 64 levels deep`,
+    );
+    expect(refusing({ a: "b".repeat(70_000) })).toBe(
+      `invalid_request ${field}: ${field} must be at most 65536 characters`,
+    );
+  });
+
+  it("takes a top_p of 0 for the likeliest token alone", () => {
+    expect(chat({ top_p: 0 }).request.output.topP).toBe(1e-9);
   });
 
   it("takes what is unserved where it asks for what is the case anyway", () => {
@@ -285,6 +351,53 @@ describe("a completions body", () => {
     expect(completion({ prompt: [[1, 2]] }).request.prompt).toEqual(tokens);
   });
 
+  it("is a request for each of its prompts, alike but for the id", () => {
+    const { requests } = completion({ prompt: ["a", "b"], n: 2, temperature: 0 });
+    const ids = completion({ prompt: [[1], [2, 3], [4]] }).requests;
+
+    expect(requests.map(({ requestId, prompt }) => [requestId, prompt])).toEqual([
+      ["r1", { kind: "text", text: "a" }],
+      ["r1-1", { kind: "text", text: "b" }],
+    ]);
+    expect(requests[1]).toEqual({
+      ...requests[0],
+      requestId: "r1-1",
+      prompt: { kind: "text", text: "b" },
+    });
+    expect(ids.map(({ prompt }) => prompt)).toEqual(
+      [[1], [2, 3], [4]].map((one) => ({ kind: "tokens", tokens: Uint32Array.from(one) })),
+    );
+  });
+
+  it("has as many tokens as OpenAI's if it does not say", () => {
+    expect(completion().request.output.maxTokens).toBe(16);
+    expect(completion({ max_tokens: 3 }).request.output.maxTokens).toBe(3);
+  });
+
+  it("may want its prompt back, with logprobs, and nothing else", () => {
+    const echo = completion({ echo: true, logprobs: 2 });
+    const alone = completion({ echo: true, max_tokens: 0 });
+
+    expect(echo.request).toMatchObject({
+      output: { logprobs: 2, promptLogprobs: 2 },
+      returns: { promptText: true, tokens: false },
+    });
+    expect(echo.wish).toEqual({ ...plainWish, echo: true });
+    expect(alone.request.output).toEqual({ maxTokens: 1, n: 1 });
+    expect(alone.wish).toEqual({ ...plainWish, echo: true, echoOnly: true });
+  });
+
+  it("may want the logprobs of its prompt by number", () => {
+    const { request, wish } = completion({ prompt_logprobs: 3, echo: true, logprobs: 1 });
+
+    expect(request.output).toMatchObject({ promptLogprobs: 3, logprobs: 1 });
+    expect(wish).toEqual({ ...plainWish, echo: true, includePromptLogprobs: true });
+  });
+
+  it("takes best_of where it asks for no more than n", () => {
+    expect(completion({ best_of: 2, n: 2 }).request).toEqual(completion({ n: 2 }).request);
+  });
+
   it("asks for alternatives by number", () => {
     expect(completion({ logprobs: 0 }).request.output.logprobs).toBe(0);
     expect(completion({ logprobs: 5 }).request.output.logprobs).toBe(5);
@@ -293,24 +406,43 @@ describe("a completions body", () => {
 
   it.each<readonly [string, object, string]>([
     ["no prompt", { prompt: undefined }, "invalid_request prompt: prompt is required"],
+    ["an empty list", { prompt: [] }, "invalid_request prompt: prompt must not be empty"],
     [
-      "an empty list",
-      { prompt: [] },
-      "invalid_request prompt: prompt must be one string or one array of token ids",
+      "more prompts than are taken",
+      { prompt: Array.from({ length: 65 }, () => "a") },
+      "invalid_request prompt: prompt must hold at most 64 prompts",
     ],
     [
-      "several prompts",
-      { prompt: ["a", "b"] },
-      "unsupported prompt: prompt must be one prompt; a list of several is not supported here",
+      "prompts of two kinds",
+      { prompt: ["a", [1]] },
+      "invalid_request prompt: prompt must be a string, an array of strings, an array of token ids or an array of those",
+    ],
+    [
+      "a prompt without tokens",
+      { prompt: [[1], []] },
+      "invalid_request prompt: prompt must be a string, an array of strings, an array of token ids or an array of those",
     ],
     [
       "a token below 0",
-      { prompt: [-1] },
-      "invalid_request prompt: prompt must be one string or one array of token ids",
+      { prompt: [1, -1] },
+      "invalid_request prompt: prompt must hold token ids, and [1] is none",
+    ],
+    [
+      "no output and no echo",
+      { max_tokens: 0 },
+      "invalid_request max_tokens: max_tokens must be at least 1 unless echo is true",
+    ],
+    [
+      "a route of several prompts",
+      { prompt: ["a", "b"], baton: { query_only: true } },
+      "invalid_request prompt: prompt must be one prompt where only the route is asked for",
     ],
     ["logprobs of true", { logprobs: true }, "invalid_request logprobs: logprobs must be a number"],
-    ["an echo", { echo: true }, "unsupported echo: echo is not supported here"],
-    ["the best of several", { best_of: 3 }, "unsupported best_of: best_of is not supported here"],
+    [
+      "the best of several",
+      { best_of: 3 },
+      "unsupported best_of: best_of is not supported here: ask for as many choices with n, and choose by their logprobs",
+    ],
     ["a suffix", { suffix: "x" }, "unsupported suffix: suffix is not supported here"],
   ])("is refused with %s", (_title, changes, refusal) => {
     expect(refusalOf("completions", { model: "m", prompt: "Hi", ...changes })).toBe(refusal);

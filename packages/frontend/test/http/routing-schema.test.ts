@@ -1,13 +1,11 @@
-import { requestId, ServingError } from "@baton/protocol";
+import { ServingError } from "@baton/protocol";
 import { describe, expect, it } from "vitest";
-import { parseBody } from "../../src/http/parse-body.ts";
 import { isWorkerId, labelProblem } from "../../src/http/routing-schema.ts";
-
-const frame = { requestId: requestId("r1"), clientRequestId: null, traceparent: null };
+import { bodyFrame, bodyParser } from "../support/bodies.ts";
 
 function refusalOf(fields: object): string {
   try {
-    parseBody("completions", { model: "m", prompt: "Hi", ...fields }, frame);
+    bodyParser.parse("completions", { model: "m", prompt: "Hi", ...fields }, bodyFrame);
     return "taken";
   } catch (caught) {
     const { code, details, message } = ServingError.from(caught);

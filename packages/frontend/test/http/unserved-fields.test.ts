@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { refuseUnservedFields } from "../../src/http/unserved-fields.ts";
 
-const refusing = (body: Record<string, unknown>) => () => refuseUnservedFields(body);
+const refusing = (body: Record<string, unknown>) => () => refuseUnservedFields("completions", body);
 
 describe("fields that are not served", () => {
   it("are refused by name when they would change the answer", () => {

@@ -22,7 +22,12 @@ const run: fc.Arbitrary<Run> = fc.record({
 
 /** Everything a client of the stream gets, joined, and what is counted. */
 function answer({ tokens, stop, cuts, takes }: Run) {
-  const choice = new ChoiceOutput(0, fakeTextModel, { stop, stopTokenIds: [], logprobs: false });
+  const choice = new ChoiceOutput(0, fakeTextModel, {
+    stop,
+    stopTokenIds: [],
+    logprobs: false,
+    tokens: false,
+  });
   const bounds = [...new Set([0, ...cuts.filter((cut) => cut < tokens.length), tokens.length])];
   bounds.sort((left, right) => left - right);
   let text = "";

@@ -4,7 +4,7 @@ import { ChoiceOutput } from "../../src/output/choice-output.ts";
 import { endToken, fakeTextModel, tokensOf } from "../support/fake-text-model.ts";
 
 function output(changes: Partial<ConstructorParameters<typeof ChoiceOutput>[2]> = {}) {
-  const options = { stop: [], stopTokenIds: [], logprobs: false, ...changes };
+  const options = { stop: [], stopTokenIds: [], logprobs: false, tokens: false, ...changes };
   return new ChoiceOutput(0, fakeTextModel, options);
 }
 
@@ -100,15 +100,42 @@ describe("the output of a choice", () => {
 
     expect(choice.take()?.logprobs).toEqual([
       {
+        id: 65,
+        textOffset: 0,
         token: "A",
         logprob: -0.5,
         bytes: [65],
         top: [
-          { token: "A", logprob: -0.5, bytes: [65] },
-          { token: "\ufffd", logprob: -1, bytes: [first] },
+          { id: 65, token: "A", logprob: -0.5, bytes: [65] },
+          { id: first, token: "\ufffd", logprob: -1, bytes: [first] },
         ],
       },
-      { token: "\ufffd", logprob: -2, bytes: [first], top: [] },
+      { id: first, textOffset: 1, token: "\ufffd", logprob: -2, bytes: [first], top: [] },
     ]);
+  });
+
+  it("gives out the ids and logprobs of all that it counts, if they are wanted", () => {
+    const logprobs = [65, 66, endToken].map((_, at) => ({ chosen: -at, top: [] }));
+    const choice = output({ tokens: true, logprobs: true });
+
+    choice.accept(entry([65], 0, { logprobs: logprobs.slice(0, 1) }));
+    const first = choice.take();
+    choice.accept(entry([66, endToken], 1, { logprobs: logprobs.slice(1), end: stopEnd }));
+    const last = choice.take();
+
+    expect(first).toMatchObject({ text: "A", tokens: [65], outputTokens: 1 });
+    expect(last).toMatchObject({ text: "B", tokens: [66, endToken], outputTokens: 3 });
+    expect(last?.logprobs?.map(({ id, logprob }) => [id, logprob])).toEqual([
+      [66, -1],
+      [endToken, -2],
+    ]);
+  });
+
+  it("counts and gives out nothing behind a stop text, however its tokens come", () => {
+    const choice = output({ tokens: true, stop: ["B"] });
+
+    choice.accept(entry([65, 66, 67, endToken], 0, { end: stopEnd }));
+
+    expect(choice.take()).toMatchObject({ text: "A", tokens: [65, 66], outputTokens: 2 });
   });
 });

@@ -9,7 +9,12 @@ function entry(choice: number, text: string, isLast = false): FrameEntry {
 }
 
 function output(stop: readonly string[] = []): RequestOutput {
-  return new RequestOutput(fakeTextModel, 2, { stop, stopTokenIds: [], logprobs: false });
+  return new RequestOutput(fakeTextModel, 2, {
+    stop,
+    stopTokenIds: [],
+    logprobs: false,
+    tokens: false,
+  });
 }
 
 describe("the output of a request", () => {

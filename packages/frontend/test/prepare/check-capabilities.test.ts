@@ -1,12 +1,16 @@
 import { requestId } from "@baton/protocol";
 import { describe, expect, it } from "vitest";
 import { checkCapabilities } from "../../src/prepare/check-capabilities.ts";
-import type { WantedOutput } from "../../src/request/serving-request.ts";
+import type { ServingRequest, WantedOutput } from "../../src/request/serving-request.ts";
 import { registrationOf } from "../support/fake-view.ts";
 
 const { card } = registrationOf({ id: "a1", type: "aggregated" });
 
-function checking(output: Partial<WantedOutput>, capabilities: readonly string[]) {
+function checking(
+  output: Partial<WantedOutput>,
+  capabilities: readonly string[],
+  changes: Partial<ServingRequest> = {},
+) {
   const request = {
     requestId: requestId("r1"),
     model: "m",
@@ -15,6 +19,7 @@ function checking(output: Partial<WantedOutput>, capabilities: readonly string[]
     stop: [],
     clientRequestId: null,
     traceparent: null,
+    ...changes,
   } as const;
   return () => checkCapabilities(request, { ...card, capabilities: [...capabilities] });
 }
@@ -25,6 +30,10 @@ describe("what an engine can do", () => {
     ["logprobs", { logprobs: 0 }],
     ["seed", { seed: 0 }],
     ["logit_bias", { logitBias: { "1": 1 } }],
+    ["min_tokens", { minTokens: 1 }],
+    ["ignore_eos", { ignoreEos: true }],
+    ["stop_token_ids", { stopTokenIds: [1] }],
+    ["prompt_logprobs", { promptLogprobs: 0 }],
     ["top_k", { topK: 1 }],
     ["min_p", { minP: 0.1 }],
     ["repetition_penalty", { repetitionPenalty: 2 }],
@@ -40,9 +49,21 @@ describe("what an engine can do", () => {
     );
   });
 
-  it("is always to end an output where it is told", () => {
-    const output = { minTokens: 1, ignoreEos: true, stopTokenIds: [1], temperature: 1, topP: 0.5 };
+  it("is always to sample", () => {
+    expect(checking({ temperature: 1, topP: 0.5 }, [])).not.toThrow();
+  });
 
-    expect(checking(output, [])).not.toThrow();
+  it("is said in the client's words where those are others", () => {
+    expect(checking({ grammar: { kind: "json" } }, ["grammar"])).not.toThrow();
+    expect(checking({ grammar: { kind: "json" } }, [])).toThrow(
+      expect.objectContaining({
+        message: "response_format needs grammar, which is not supported by the engine of 'm'",
+        details: expect.objectContaining({ param: "response_format" }),
+      }),
+    );
+    const returns = { promptText: true, tokens: false };
+    expect(checking({ promptLogprobs: 0 }, [], { returns })).toThrow(
+      expect.objectContaining({ details: expect.objectContaining({ param: "echo" }) }),
+    );
   });
 });

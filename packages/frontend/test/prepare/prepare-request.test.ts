@@ -30,6 +30,7 @@ function prepare(
     textModels: new TextModels(1, () => Promise.resolve(fakeTextModel)),
     hasher,
     random: new SeededRandom("prepare"),
+    maxPromptLogprobs: 100,
     maxWorkBytes: () => maxWorkBytes,
   });
   return prepareRequest(request, { ...card, ...cardChanges });

@@ -13,11 +13,13 @@ function rig(sink: (texts: readonly string[]) => void) {
     stop: [],
     stopTokenIds: [],
     logprobs: false,
+    tokens: false,
   });
   const request = {
     isDirty: false,
     isEnded: false,
     output,
+    begin: () => undefined,
     sink: { output: (deltas: readonly { text: string }[]) => sink(deltas.map(({ text }) => text)) },
     send: ({ type }: { type: string }) => events.push(type),
   } as unknown as RelayedRequest;

@@ -1,6 +1,7 @@
 import { connect, type Socket } from "node:net";
 import { RealClock, SeededRandom, silentLogger } from "@baton/runtime";
 import { ApiServer, type ApiServerOptions } from "../../src/http/api-server.ts";
+import { defaultBodyLimits } from "../../src/http/body-limits.ts";
 import { ModelDirectory } from "../../src/relay/model-directory.ts";
 import { FakePort } from "./fake-port.ts";
 import { FakeView, type WorkerSpec } from "./fake-view.ts";
@@ -18,6 +19,7 @@ export class ApiRig {
   constructor(options: Partial<ApiServerOptions> = {}, workers: readonly WorkerSpec[] = pair) {
     this.server = new ApiServer(
       {
+        ...defaultBodyLimits,
         host: "127.0.0.1",
         port: 0,
         maxBodyBytes: 10_000,

@@ -27,6 +27,7 @@ export class FakePort implements RequestPort {
     this.requests.push(request);
     let isOver = false;
     const guarded: RequestSink = {
+      began: (report) => sink.began?.(report),
       output: (deltas) => sink.output(deltas),
       ended: (end) => {
         isOver = true;
@@ -74,7 +75,15 @@ export const summary: RequestSummary = {
 
 /** New text of the first choice. */
 export function deltaOf(text: string, changes: Partial<OutputDelta> = {}): OutputDelta {
-  return { choice: 0, text, logprobs: null, finishReason: null, ...changes };
+  return {
+    choice: 0,
+    text,
+    logprobs: null,
+    tokens: null,
+    outputTokens: 0,
+    finishReason: null,
+    ...changes,
+  };
 }
 
 /** Answers with two pieces of text. */

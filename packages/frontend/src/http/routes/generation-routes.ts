@@ -2,19 +2,23 @@
 import type { Clock, Counter } from "@baton/runtime";
 import type { FastifyReply, FastifyRequest } from "fastify";
 import type { RequestPort } from "../../relay/request-port.ts";
-import type { RequestHandle, RequestSink } from "../../request/request-sink.ts";
+import type { RequestHandle } from "../../request/request-sink.ts";
+import type { ServingRequest } from "../../request/serving-request.ts";
 import type { AnswerFrame } from "../answer-json.ts";
-import { StreamedAnswer, WholeAnswer } from "../answers.ts";
+import { type AnswerSink, StreamedAnswer, WholeAnswer } from "../answers.ts";
+import { sinkInWordsOf } from "../field-words.ts";
 import { OpenAnswers } from "../open-answers.ts";
-import { type Endpoint, type ParsedBody, parseBody } from "../parse-body.ts";
+import type { BodyParser, Endpoint, ParsedBody } from "../parse-body.ts";
 import type { Replies } from "../replies.ts";
 import { routeAnswer } from "../route-json.ts";
 import { StreamWriter } from "../stream-writer.ts";
+import { submitPrompts, withoutOutput } from "../submit-prompts.ts";
 import type { ApiRoute } from "./api-route.ts";
 
 /** What the routes that generate stand on. */
 export interface GenerationRoutesDeps {
   readonly port: RequestPort;
+  readonly bodies: BodyParser;
   readonly clock: Clock;
   readonly clientsCut: Counter;
   readonly replies: Replies;
@@ -34,6 +38,7 @@ const eventStreamHeaders = {
 export const generationPaths: Readonly<Record<string, Endpoint>> = {
   "/v1/chat/completions": "chat",
   "/v1/completions": "completions",
+  "/inference/v1/generate": "generate",
 };
 
 /** The routes that generate. They check form; whatever a request means is the request port's. */
@@ -55,16 +60,17 @@ class Generation {
   }
 
   generate(endpoint: Endpoint, request: FastifyRequest, reply: FastifyReply): void {
-    const frame = this.#deps.replies.frameOf(request.raw);
-    const parsed = parseBody(endpoint, request.body, frame, request.raw.headers);
+    const { bodies, replies } = this.#deps;
+    const frame = replies.frameOf(request.raw);
+    const parsed = bodies.parse(endpoint, request.body, frame, request.raw.headers);
     reply.hijack();
     if (parsed.query === null) this.#serve(endpoint, parsed, request, reply);
-    else void this.#explain(parsed.request, parsed.query, request, reply);
+    else void this.#explain(parsed.requests[0], parsed.query, request, reply);
   }
 
   /** Says where the request would go. Whatever fails is part of the answer. */
   async #explain(
-    asked: ParsedBody["request"],
+    asked: ServingRequest,
     form: "baton" | "nvext",
     request: FastifyRequest,
     reply: FastifyReply,
@@ -81,30 +87,12 @@ class Generation {
     request: FastifyRequest,
     reply: FastifyReply,
   ): void {
-    const { clientBufferBytes, clientsCut, clock, port, replies } = this.#deps;
-    const answer: AnswerFrame = {
-      endpoint,
-      requestId: parsed.request.requestId,
-      model: parsed.request.model,
-      created: Math.floor(clock.nowMs() / 1000),
-      wish: parsed.wish,
-    };
+    const { requests, wish } = parsed;
     const raw = reply.raw;
     let handle: RequestHandle | null = null;
-    const plain = replies.plainReply(request.raw, raw);
-    const sink: RequestSink = parsed.wish.stream
-      ? new StreamedAnswer(answer, {
-          reply: plain,
-          headers: { ...eventStreamHeaders, ...replies.idHeader(request.raw) },
-          writer: new StreamWriter(raw, clientBufferBytes, {
-            onCut: () => {
-              clientsCut.add();
-              handle?.cancel();
-            },
-          }),
-        })
-      : new WholeAnswer(answer, parsed.request.output.n, plain);
-    const submitted = port.submit(parsed.request, sink);
+    const answer = this.#answer(endpoint, parsed, request, reply, () => handle?.cancel());
+    const sink = sinkInWordsOf(endpoint, wish.echoOnly ? withoutOutput(answer) : answer);
+    const submitted = submitPrompts(this.#deps.port, requests, sink);
     handle = submitted;
     const { socket } = request.raw;
     this.#open.add(socket, submitted);
@@ -114,5 +102,37 @@ class Generation {
       submitted.cancel();
     });
     if (raw.destroyed || socket.destroyed) submitted.cancel();
+  }
+
+  #answer(
+    endpoint: Endpoint,
+    { requests, wish }: ParsedBody,
+    request: FastifyRequest,
+    reply: FastifyReply,
+    cancel: () => void,
+  ): AnswerSink {
+    const { clientBufferBytes, clientsCut, clock, replies } = this.#deps;
+    const [{ clientRequestId, model, output, requestId }] = requests;
+    const frame: AnswerFrame = {
+      endpoint,
+      requestId,
+      clientRequestId,
+      model,
+      created: Math.floor(clock.nowMs() / 1000),
+      choicesPerPrompt: output.n,
+      wish,
+    };
+    const plain = replies.plainReply(request.raw, reply.raw);
+    if (!wish.stream) return new WholeAnswer(frame, requests.length * output.n, plain);
+    return new StreamedAnswer(frame, {
+      reply: plain,
+      headers: { ...eventStreamHeaders, ...replies.idHeader(request.raw) },
+      writer: new StreamWriter(reply.raw, clientBufferBytes, {
+        onCut: () => {
+          clientsCut.add();
+          cancel();
+        },
+      }),
+    });
   }
 }
