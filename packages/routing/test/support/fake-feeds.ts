@@ -7,11 +7,18 @@ import type { FeedTarget, IndexFeed } from "../../src/pool.ts";
 export function promptOf(...blocks: readonly number[]): Uint8Array {
   const bytes = new Uint8Array(blocks.length * 8);
   const view = new DataView(bytes.buffer);
-  blocks.forEach((block, index) => {
-    view.setUint32(8 * index, Math.imul(block, 0x9e37_79b1), true);
-    view.setUint32(8 * index + 4, block, true);
-  });
+  for (const [index, block] of blocks.entries()) {
+    view.setUint32(8 * index, mixed(block), true);
+    view.setUint32(8 * index + 4, mixed(~block), true);
+  }
   return bytes;
+}
+
+/** As good as random, as hashes are: the finalizer of 32-bit murmur3. */
+function mixed(block: number): number {
+  let word = Math.imul(block ^ (block >>> 16), 0x85eb_ca6b);
+  word = Math.imul(word ^ (word >>> 13), 0xc2b2_ae35);
+  return (word ^ (word >>> 16)) >>> 0;
 }
 
 /** Feeds that a desk or a pool has opened. The test says what workers hold. */
