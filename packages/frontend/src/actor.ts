@@ -186,6 +186,7 @@ class FrontendActor implements ActorInstance {
       log: context.log,
       requests: this.#core.metrics.requests,
       clientsCut: this.#core.metrics.clientsCut,
+      connectionsRefused: this.#core.metrics.connectionsRefused,
       metricsPage: metricsPageOf(context.identity.admin),
       whyNotServing: () => (this.#state === "ready" ? null : this.#state),
     });

@@ -4,6 +4,10 @@ import { z } from "zod";
 const count = (least = 1) => z.number().int().min(least);
 const milliseconds = () => z.number().min(1);
 
+function isOrigin(value: string): boolean {
+  return value === "*" || (URL.canParse(value) && new URL(value).origin === value);
+}
+
 /** Options of a Frontend. */
 export const frontendOptions = defineOptions("frontend", {
   host: z.string().default("127.0.0.1").describe("Address that the API listens on."),
@@ -14,6 +18,25 @@ export const frontendOptions = defineOptions("frontend", {
   receiveTimeoutMs: milliseconds()
     .default(60_000)
     .describe("How long a request may take to arrive, ms."),
+  headersTimeoutMs: milliseconds()
+    .default(15_000)
+    .describe("How long the head of a request may take to arrive, ms."),
+  sendTimeoutMs: milliseconds()
+    .default(60_000)
+    .describe("How long a client may take nothing of what waits for it, ms; then it is cut."),
+  keepAliveMs: milliseconds()
+    .default(75_000)
+    .describe("How long a connection may be idle between two requests, ms."),
+  maxConnections: count()
+    .default(16_384)
+    .describe("Most connections at once; further ones are closed."),
+  maxReceivingBytes: count()
+    .default(256 * 1024 * 1024)
+    .describe("Most bytes at once of bodies that are not whole yet; more are overloaded."),
+  corsOrigins: z
+    .array(z.string().refine(isOrigin, { error: "must be * or an origin: https://app.example" }))
+    .default([])
+    .describe("Origin whose pages may use the API from a browser, or * for all; repeatable."),
   maxInFlight: count().default(8_192).describe("Most requests at once; more are overloaded."),
   overloadStatus: z
     .number()

@@ -18,6 +18,7 @@ export interface FrontendMetrics {
   readonly strayMessages: Counter;
   readonly undecodable: Counter;
   readonly clientsCut: Counter;
+  readonly connectionsRefused: Counter;
 }
 
 const firstTokenBuckets = [
@@ -82,9 +83,21 @@ export function createFrontendMetrics(metrics: Metrics, inFlight: () => number):
       "Messages that do not have the shape of their version.",
       ["fact"],
     ),
-    clientsCut: counter(
+    ...clientCounters(metrics),
+  };
+}
+
+function clientCounters(
+  metrics: Metrics,
+): Pick<FrontendMetrics, "clientsCut" | "connectionsRefused"> {
+  return {
+    clientsCut: metrics.counter(
       "baton_frontend_clients_cut_total",
-      "Streams that were ended because their client stopped reading.",
+      "Clients that were cut because they stopped reading.",
+    ),
+    connectionsRefused: metrics.counter(
+      "baton_frontend_connections_refused_total",
+      "Connections that were closed because there were too many.",
     ),
   };
 }

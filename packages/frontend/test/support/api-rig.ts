@@ -15,6 +15,7 @@ export class ApiRig {
   url = "";
   why: string | null = null;
   cut = 0;
+  connectionsRefused = 0;
 
   constructor(options: Partial<ApiServerOptions> = {}, workers: readonly WorkerSpec[] = pair) {
     this.server = new ApiServer(
@@ -26,6 +27,12 @@ export class ApiRig {
         clientBufferBytes: 100_000,
         overloadStatus: 529,
         receiveTimeoutMs: 60_000,
+        headersTimeoutMs: 60_000,
+        sendTimeoutMs: 60_000,
+        keepAliveMs: 60_000,
+        maxConnections: 1_000,
+        maxReceivingBytes: 100_000_000,
+        corsOrigins: [],
         maxInFlight: 100,
         ...options,
       },
@@ -39,6 +46,11 @@ export class ApiRig {
         clientsCut: {
           add: () => {
             this.cut += 1;
+          },
+        },
+        connectionsRefused: {
+          add: () => {
+            this.connectionsRefused += 1;
           },
         },
         metricsPage: { text: () => Promise.resolve("figures 1\n"), contentType: "text/plain" },
