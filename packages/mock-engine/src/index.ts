@@ -26,10 +26,12 @@ export {
   type MockLogprob,
   type MockLogprobQuery,
   type MockLogprobs,
+  mockLogprobOf,
   mockLogprobs,
 } from "./mock-logprobs.ts";
 export { greedySampling, type MockSampling, mockText } from "./mock-text.ts";
 export type { EngineLoad, Pass, PassResult, PrefillDone } from "./pass.ts";
+export { SteeredPlan, type Steering } from "./steered-plan.ts";
 export { noToken, type StepOutputs } from "./step-outputs.ts";
 export { TextPlan, type TextPlanOptions } from "./text-plan.ts";
 export {

@@ -49,3 +49,18 @@ export function mockLogprobs(query: MockLogprobQuery): MockLogprobs {
   }
   return { selected, top };
 }
+
+/** Candidates whose probability is told apart; all others share what is left. */
+const rankedCandidates = 32;
+
+/** The logarithm of any token's probability where `query.token` is the likeliest, as `mockLogprobs` makes it up. */
+export function mockLogprobOf(query: Omit<MockLogprobQuery, "topCount">, token: number): number {
+  const { top } = mockLogprobs({ ...query, topCount: rankedCandidates });
+  const ranked = top.find((candidate) => candidate.token === token);
+  return ranked?.logprob ?? top[top.length - 1]!.logprob - Math.log(query.vocabularySize);
+}
+
+/** The likeliest tokens where `query.token` is the likeliest, best first. */
+export function mockCandidates(query: Omit<MockLogprobQuery, "topCount">): readonly MockLogprob[] {
+  return mockLogprobs({ ...query, topCount: rankedCandidates }).top;
+}

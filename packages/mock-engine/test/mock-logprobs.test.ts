@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { mockLogprobs } from "../src/mock-logprobs.ts";
+import { mockCandidates, mockLogprobOf, mockLogprobs } from "../src/mock-logprobs.ts";
 
 const query = {
   promptHash: 0xdeadbeef,
@@ -48,5 +48,23 @@ describe("mockLogprobs", () => {
         .sort(),
     ).toEqual([0, 1, 2, 3]);
     expect(mockLogprobs({ ...query, topCount: 0 }).top).toEqual([]);
+  });
+});
+
+describe("mockLogprobOf", () => {
+  it("agrees with the list, and gives less to what is not on it", () => {
+    const candidates = mockCandidates(query);
+    for (const { token, logprob } of candidates) expect(mockLogprobOf(query, token)).toBe(logprob);
+    const listed = candidates.map(({ token }) => token);
+    const others = Array.from({ length: 1000 }, (_, token) => token).filter(
+      (token) => !listed.includes(token),
+    );
+    const least = Math.min(...candidates.map(({ logprob }) => logprob));
+    for (const token of others) expect(mockLogprobOf(query, token)).toBeLessThan(least);
+    const total = [...listed, ...others].reduce(
+      (sum, token) => sum + Math.exp(mockLogprobOf(query, token)),
+      0,
+    );
+    expect(total).toBeLessThanOrEqual(1);
   });
 });

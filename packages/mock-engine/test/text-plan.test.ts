@@ -9,7 +9,7 @@ it("gives the tokens of the mock text one after the other", () => {
   const plan = new TextPlan({ promptHashHex: "abcd0123", encode });
   const text = mockText("abcd0123", 20).join("");
 
-  const tokens = Array.from(text, (_, index) => plan.next(index));
+  const tokens = Array.from(text, (_, index) => plan.next(index) ?? 0);
 
   expect(String.fromCharCode(...tokens)).toBe(text);
 });
@@ -28,4 +28,15 @@ it("may begin in the middle, as a decode worker does", () => {
 it("refuses a tokenizer that gives nothing, rather than ask it for ever", () => {
   const plan = new TextPlan({ promptHashHex: "abcd0123", encode: () => [] });
   expect(() => plan.next(0)).toThrow("no token");
+});
+
+it("ends after the last piece of another text, with the token for that", () => {
+  const pieceAt = (index: number) => ["ab", "c"][index];
+  const all = (endToken?: number) => {
+    const plan = new TextPlan({ promptHashHex: "abcd0123", encode, pieceAt, endToken });
+    return [0, 1, 2, 3, 4].map((index) => plan.next(index));
+  };
+
+  expect(all(7)).toEqual([97, 98, 99, 7, undefined]);
+  expect(all()).toEqual([97, 98, 99, undefined, undefined]);
 });
