@@ -65,8 +65,8 @@ export class EngineListener implements EngineEvents {
     const record = state.requests.get(output.requestId);
     if (record === undefined || record.phase !== "decoding") return;
     if (record.prefillTokens > 0) promptComputed(state, record);
-    const { choice, offset, tokens, logprobs, finish } = output;
-    const entry: FrameEntry = {
+    const { choice, offset, tokens, logprobs, finish, promptLogprobs } = output;
+    const entry = {
       stream: record.head.stream,
       choice,
       offset,
@@ -74,8 +74,11 @@ export class EngineListener implements EngineEvents {
       logprobs,
       end:
         finish === null ? null : { reason: finish, error: null, cachedTokens: output.cachedTokens },
-    };
-    state.frames.add(record.head, entry);
+    } satisfies FrameEntry;
+    state.frames.add(
+      record.head,
+      promptLogprobs === undefined ? entry : { ...entry, promptLogprobs },
+    );
     record.framed = true;
     if (record.advance(choice, offset, tokens.length, finish !== null)) endRequest(state, record);
   }

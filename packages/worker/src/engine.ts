@@ -26,7 +26,7 @@ export interface EngineCard {
   readonly descriptor: Readonly<Record<string, string | number | boolean>> | null;
   /** The compact tokenizer artifact, chat template included (`@baton/text`). */
   readonly tokenizer: Uint8Array;
-  /** Optional request features that it serves: `logprobs`, `prompt_logprobs`, `n`, `seed`, `logit_bias`, … */
+  /** Optional request features that it serves: `logprobs`, `prompt_logprobs`, `n`, `seed`, `logit_bias`, `grammar`, … */
   readonly capabilities: readonly string[];
 }
 
@@ -80,6 +80,7 @@ export interface PrefillResult {
   /** Per choice, null where the choice goes on. */
   readonly finishReasons: readonly (FinishReason | null)[];
   readonly cachedTokens: number;
+  /** One entry per prompt token after the first; null if the job does not ask. */
   readonly promptLogprobs: readonly (TokenLogprobs | null)[] | null;
   /** The staged KV; null when every choice ended, or when the engine's own transport has it. */
   readonly staged: StagedKv | null;
@@ -99,6 +100,8 @@ export interface StepOutput {
   readonly finish: FinishReason | null;
   /** Prompt tokens that the engine's own cache held. */
   readonly cachedTokens: number;
+  /** Of a `generate` that asks for them, with the first output of choice 0: one entry per prompt token after the first. */
+  readonly promptLogprobs?: readonly (TokenLogprobs | null)[];
 }
 
 /** What an engine tells its worker. Called synchronously, never from inside a call of the worker. */

@@ -11,6 +11,7 @@ export function unsupportedFeature(
     ["logprobs", params.logprobs !== undefined],
     ["prompt_logprobs", params.promptLogprobs !== undefined],
     ["logit_bias", params.logitBias !== undefined && Object.keys(params.logitBias).length > 0],
+    ["grammar", params.grammar !== undefined],
     ["lora", lora !== null],
   ];
   for (const [feature, isAsked] of asked) {

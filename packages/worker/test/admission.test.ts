@@ -14,7 +14,7 @@ describe("work that is refused", () => {
     ["for a rank that it has not", { dpRank: 3 }, "unknown_worker"],
     ["over the context", { promptLength: 2_000 }, "context_length_exceeded"],
     ["without a prompt", { tokens: new Uint32Array(0) }, "invalid_request"],
-    ["that asks for what the engine cannot", { params: { promptLogprobs: 1 } }, "unsupported"],
+    ["that asks for what the engine cannot", { lora: "adapter" }, "unsupported"],
     ["that cannot be read", { work: Uint8Array.of(0xc1) }, "malformed_message"],
   ])("%s fails once, and its booking ends", async (_what, options, code) => {
     const worker = await cluster.startWorker({ "worker-type": "prefill" });

@@ -10,6 +10,7 @@ import type {
   PrefillResult,
   StepOutput,
 } from "../src/engine.ts";
+import { optionContract } from "./engine-option-contract.ts";
 import { EngineRecorder, KvModel, tokensOf } from "./engine-recorder.ts";
 
 /** One engine under test, started by the suite. */
@@ -40,8 +41,6 @@ export function engineContract(name: string, create: () => Promise<EngineUnderTe
       card = await engine.start(heard);
     });
     afterEach(() => engine.stop());
-
-    const can = (feature: string) => card.capabilities.includes(feature);
 
     const promptOf = (length: number, seed = 1): Uint32Array =>
       Uint32Array.from({ length }, (_, i) => {
@@ -353,14 +352,6 @@ export function engineContract(name: string, create: () => Promise<EngineUnderTe
       expect(dumped.blocks().length).toBeGreaterThan(0);
     });
 
-    const expectUnsupported = async (job: EngineJob) => {
-      engine.prefill(job);
-      await subject.until(() => heard.isOver(job));
-
-      expect(heard.failed.get(job.requestId)).toMatchObject({ code: "unsupported" });
-      await expectIdle();
-    };
-
     it("serves several at once and mixes nothing up", async () => {
       const jobs = [1, 2, 3, 4].map((seed) => jobOf(`s${seed}`, promptOf(12 + seed, seed)));
       for (const job of jobs) engine.generate(job);
@@ -373,49 +364,25 @@ export function engineContract(name: string, create: () => Promise<EngineUnderTe
       await expectIdle();
     });
 
-    it("forks the choices of a handed-over prompt, or says that it samples one", async () => {
-      const tokens = promptOf(card.blockSize + 2);
-      const params = { n: 3, temperature: 1, seed: 11 };
-      if (!can("n")) {
-        await expectUnsupported(jobOf("p1", tokens, params));
-        return;
-      }
-      const alone = await generate(jobOf("a1", tokens, params));
-      const from = await prefill(jobOf("p1", tokens, params));
-      const to = jobOf("d1", tokens, params);
-      await handOver(from, to);
-      engine.release(from.requestId);
-      engine.decode(to.requestId);
-      await subject.until(() => heard.isOver(to));
-
-      expect(from.firstTokens).toHaveLength(3);
-      for (const choice of [0, 1, 2]) {
-        const of = (outputs: StepOutput[]) => outputs.filter((output) => output.choice === choice);
-        expect(tokensOf(of(heard.outputsOf(to)))).toEqual(tokensOf(of(alone)));
-      }
-      await expectIdle();
-    });
-
-    it("gives the same log-probabilities with and without a handoff, or says that it has none", async () => {
-      const tokens = promptOf(card.blockSize + 2);
-      if (!can("logprobs")) {
-        await expectUnsupported(jobOf("p1", tokens, { logprobs: 2 }));
-        return;
-      }
-      const alone = await generate(jobOf("a1", tokens, { logprobs: 2 }));
-      const from = await prefill(jobOf("p1", tokens, { logprobs: 2 }));
-      const to = jobOf("d1", tokens, { logprobs: 2 });
-      await handOver(from, to);
-      engine.release(from.requestId);
-      engine.decode(to.requestId);
-      await subject.until(() => heard.isOver(to));
-
-      const logprobsOf = (outputs: StepOutput[]) => outputs.flatMap((output) => output.logprobs);
-      expect(logprobsOf(heard.outputsOf(to))).toHaveLength(6);
-      const chosen = (outputs: StepOutput[]) =>
-        logprobsOf(outputs).map((entry) => entry?.chosen.toFixed(3));
-      expect(chosen(heard.outputsOf(to))).toEqual(chosen(alone));
-      expect(from.firstTokens[0]?.logprobs?.top).toHaveLength(2);
+    optionContract({
+      card: () => card,
+      jobOf,
+      generate,
+      prefill,
+      handOverAndDecode: async (from, to) => {
+        await handOver(from, to);
+        engine.release(from.requestId);
+        engine.decode(to.requestId);
+        await subject.until(() => heard.isOver(to));
+        return heard.outputsOf(to);
+      },
+      failureOf: async (job) => {
+        engine.prefill(job);
+        await subject.until(() => heard.isOver(job));
+        return heard.failed.get(job.requestId);
+      },
+      promptOf,
+      expectIdle,
     });
 
     it("is silent once it has stopped", async () => {

@@ -67,6 +67,20 @@ describe("EngineListener", () => {
     },
   );
 
+  it("sends the log-probabilities of a prompt with its first frame", async () => {
+    const cluster = workerCluster();
+    const worker = await cluster.startWorker({ "worker-type": "aggregated" });
+    const params = { promptLogprobs: 1, maxTokens: 3 };
+    cluster.frontend.generate(worker, "r1", { promptLength: 20, params });
+    await cluster.clock.advanceBy(5_000);
+
+    const entries = cluster.frontend.frames.flatMap((frame) => frame.entries);
+    expect(entries.map(({ promptLogprobs }) => promptLogprobs?.length)).toEqual([
+      19,
+      ...entries.slice(1).map(() => undefined),
+    ]);
+  });
+
   it("tells nobody of requests that are not here, and frees what they staged", async () => {
     const cluster = workerCluster();
     let events: EngineEvents | undefined;

@@ -7,6 +7,7 @@ describe("unsupportedFeature", () => {
     [{ logprobs: 0 }, null, "logprobs"],
     [{ promptLogprobs: 1 }, null, "prompt_logprobs"],
     [{ logitBias: { "5": 1 } }, null, "logit_bias"],
+    [{ grammar: { kind: "json" as const } }, null, "grammar"],
     [{}, "adapter", "lora"],
   ])("names what %j asks for of an engine that cannot", (params, lora, feature) => {
     expect(unsupportedFeature({ maxTokens: 1, ...params }, lora, [])).toBe(feature);

@@ -219,7 +219,7 @@ export class FakeFrontend {
         GenerationWork.encode({
           tokens,
           params: { maxTokens: 5, ...options.params },
-          lora: null,
+          lora: options.lora ?? null,
           salt: null,
         }),
       traceparent: null,
@@ -231,6 +231,7 @@ export interface WorkOptions {
   readonly tokens?: Uint32Array;
   readonly promptLength?: number;
   readonly params?: Partial<GenerationParams>;
+  readonly lora?: string;
   readonly generation?: number;
   readonly dpRank?: number;
   readonly work?: Uint8Array;

@@ -75,6 +75,15 @@ export class BlockChain {
     return Uint32Array.from(this.#tokens.slice(0, count));
   }
 
+  /** Another chain of the first `length` tokens, which then grows by itself. */
+  prefix(length: number): BlockChain {
+    const blocks = this.#blocks.slice(0, Math.floor(length / this.blockSize));
+    return new BlockChain(this.#hasher, this.blockSize, this.tokens(length), this.salt, {
+      blockHashes: joinHashes(blocks.map(({ blockHash }) => blockHash)),
+      sequenceHashes: joinHashes(blocks.map(({ sequenceHash }) => sequenceHash)),
+    });
+  }
+
   push(token: number): void {
     this.#tokens.push(token);
     if (this.#tokens.length % this.blockSize !== 0) return;
@@ -113,4 +122,10 @@ export class BlockChain {
       salt: this.salt,
     });
   }
+}
+
+function joinHashes(hashes: readonly Uint8Array[]): Uint8Array {
+  const joined = new Uint8Array(hashes.length * hashBytes);
+  for (const [index, hash] of hashes.entries()) joined.set(hash, index * hashBytes);
+  return joined;
 }

@@ -39,6 +39,10 @@ export interface BootedChild {
   readonly client: ChildClient;
   readonly contextLength: number;
   readonly vocabularySize: number;
+  /** Tokens that end a generation. */
+  readonly endTokens: ReadonlySet<number>;
+  /** Whether outputs can be kept to a grammar. */
+  readonly hasGrammars: boolean;
   readonly shape: StateShape;
   readonly streamCount: number;
   readonly descriptor: Readonly<Record<string, string | number>>;
@@ -69,7 +73,16 @@ export async function bootChild(
     const { build, contextSize, vocabularySize } = loaded;
     const { blockSize, modelSha256 } = context;
     const descriptor = describeKv({ build, modelSha256, blockSize, shape });
-    return { client, contextLength: contextSize, vocabularySize, shape, streamCount, descriptor };
+    return {
+      client,
+      contextLength: contextSize,
+      vocabularySize,
+      endTokens: new Set(loaded.endTokens),
+      hasGrammars: loaded.hasGrammars,
+      shape,
+      streamCount,
+      descriptor,
+    };
   } catch (error) {
     client.close();
     throw error;
@@ -91,6 +104,7 @@ const probeSampling: Sampling = {
   ignoreEos: true,
   stopTokenIds: [],
   logprobs: null,
+  grammar: null,
 };
 
 /** Computes two tokens and reads the layout of their saved state. */
@@ -105,6 +119,8 @@ async function probeState(client: ChildClient, dir: StateDir): Promise<StateLayo
       promptTokens: probeTokens,
       kept: 0,
       sampling: probeSampling,
+      choiceSeeds: null,
+      promptLogprobs: null,
       maxTokens: Number.POSITIVE_INFINITY,
       saveTo: path,
     });

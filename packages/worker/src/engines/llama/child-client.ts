@@ -13,7 +13,7 @@ import type {
 } from "./child-protocol.ts";
 
 /** How a run left the child. */
-export type RunEnd = "finished" | "saved" | "cancelled";
+export type RunEnd = "finished" | "saved" | "forked" | "cancelled";
 
 export interface ChildClientEvents {
   onStep(step: StepEvent): void;
@@ -37,6 +37,10 @@ interface Waiting<T> {
   reject(error: ServingError): void;
 }
 
+interface WaitingRun extends Waiting<RunEnd> {
+  readonly isForked: boolean;
+}
+
 const watchIntervalMs = 1_000;
 
 export class ChildClient {
@@ -44,7 +48,7 @@ export class ChildClient {
   readonly #events: ChildClientEvents;
   readonly #child: EngineChild;
   readonly #watch: Timer;
-  readonly #runs = new Map<number, Waiting<RunEnd>>();
+  readonly #runs = new Map<number, WaitingRun>();
   readonly #calls = new Map<number, Waiting<void>>();
   #loading: Waiting<LoadedEvent> | undefined;
   #lastSignMs = 0;
@@ -75,10 +79,10 @@ export class ChildClient {
     });
   }
 
-  /** Runs until the end, a pause or a cancel. Rejects with `engine_failed` or `engine_lost`. */
+  /** Runs until the end, a pause or a cancel. A run with choices ends by a pause. Rejects with `engine_failed` or `engine_lost`. */
   run(command: RunCommand): Promise<RunEnd> {
     return this.#start((waiting) => {
-      this.#runs.set(command.run, waiting);
+      this.#runs.set(command.run, { ...waiting, isForked: command.choiceSeeds !== null });
       this.#child.send(command);
     });
   }
@@ -131,6 +135,7 @@ export class ChildClient {
         this.#receiveStep(message);
         return;
       case "saved":
+      case "forked":
       case "cancelled":
         this.#endRun(message.run)?.resolve(message.kind);
         return;
@@ -152,7 +157,8 @@ export class ChildClient {
   #receiveStep(step: StepEvent): void {
     this.#events.onStep(step);
     for (const { run, finish } of step.outputs) {
-      if (finish !== null) this.#endRun(run)?.resolve("finished");
+      if (finish === null || this.#runs.get(run)?.isForked === true) continue;
+      this.#endRun(run)?.resolve("finished");
     }
   }
 

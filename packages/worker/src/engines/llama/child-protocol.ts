@@ -34,6 +34,13 @@ export interface RunCommand {
   /** Leading tokens whose KV the slot holds and keeps. */
   readonly kept: number;
   readonly sampling: Sampling;
+  /**
+   * Draws one first token with each of these seeds, from the same logits, and pauses: the choices of one prompt, of which each
+   * goes on in a run of its own. Null: goes on with its one output.
+   */
+  readonly choiceSeeds: readonly number[] | null;
+  /** Alternatives to report per prompt token; null reports no log-probabilities of the prompt. Nothing may be kept then. */
+  readonly promptLogprobs: number | null;
   /** Output tokens at which the run ends with `length`, those in `tokens` included. */
   readonly maxTokens: number;
   /** Pauses after the first new token, if the run would go on, and saves the slot's state to this file. */
@@ -64,11 +71,17 @@ export interface LoadedEvent {
   readonly build: string;
   readonly contextSize: number;
   readonly vocabularySize: number;
+  /** Tokens that end a generation. */
+  readonly endTokens: readonly number[];
+  /** Whether outputs can be kept to a grammar. */
+  readonly hasGrammars: boolean;
 }
 
 /** One token of one run. */
 export interface RunOutput {
   readonly run: number;
+  /** Which of the run's choices; 0 where it has one. */
+  readonly choice: number;
   readonly token: number;
   readonly logprobs: TokenLogprobs | null;
   /** Set with the last token. */
@@ -81,12 +94,16 @@ export interface StepEvent {
   /** For each run that took part, how many tokens its slot holds after the step. */
   readonly held: readonly (readonly [run: number, tokens: number])[];
   readonly outputs: readonly RunOutput[];
+  /** For each run that asks, those of the prompt tokens that follow what was fed before. */
+  readonly promptLogprobs: readonly (readonly [run: number, logprobs: readonly TokenLogprobs[]])[];
 }
 
 export type ChildMessage =
   | LoadedEvent
   | StepEvent
   | { readonly kind: "saved"; readonly run: number }
+  /** The first tokens of a run with choices were drawn, and nothing was to be saved. */
+  | { readonly kind: "forked"; readonly run: number }
   | { readonly kind: "cancelled"; readonly run: number }
   /** The run is over, and its slot is empty. */
   | { readonly kind: "failed"; readonly run: number; readonly problem: string }

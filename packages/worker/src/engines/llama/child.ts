@@ -5,7 +5,14 @@
 
 import process from "node:process";
 import type { ChildMessage, LoadCommand, ParentMessage } from "./child-protocol.ts";
-import type { NativeContext, NativeModel, NativeModule, TokenBias } from "./native-types.ts";
+import { createGrammarState, grammarBindings } from "./grammar-state.ts";
+import type {
+  NativeContext,
+  NativeLlama,
+  NativeModel,
+  NativeModule,
+  TokenBias,
+} from "./native-types.ts";
 import { Sampler, type Sampling } from "./sampling.ts";
 import { StepLoop } from "./step-loop.ts";
 
@@ -61,31 +68,38 @@ async function load(command: LoadCommand): Promise<StepLoop> {
     threads: command.threads,
   });
   complaint = undefined;
-  let vocabularySize = 0;
-  for (const _ of model.iterateAllTokens()) vocabularySize += 1;
+  const tokens = [...model.iterateAllTokens()];
   const { repo, release } = llama.llamaCppRelease;
-  const contextSize = context.contextSize;
-  send({ kind: "loaded", build: `${repo}@${release}`, contextSize, vocabularySize });
-  return createLoop(command, native, model, context);
+  send({
+    kind: "loaded",
+    build: `${repo}@${release}`,
+    contextSize: context.contextSize,
+    vocabularySize: tokens.length,
+    endTokens: tokens.filter((token) => model.isEogToken(token)),
+    hasGrammars: grammarBindings(llama) !== undefined,
+  });
+  return createLoop(command, { native, llama, model, context });
 }
 
-function createLoop(
-  command: LoadCommand,
-  native: NativeModule,
-  model: NativeModel,
-  context: NativeContext,
-): StepLoop {
+interface Loaded {
+  readonly native: NativeModule;
+  readonly llama: NativeLlama;
+  readonly model: NativeModel;
+  readonly context: NativeContext;
+}
+
+function createLoop(command: LoadCommand, loaded: Loaded): StepLoop {
+  const { context } = loaded;
   const { sequences, chunkTokens, stepTokens } = command;
   const { contextSize } = context;
   const strategy = (): never => {
     throw new Error("the sequence is at the end of its context");
   };
-  const isEog = (token: number): boolean => model.isEogToken(token);
   return new StepLoop(
     { slots: sequences, chunkTokens, stepTokens, contextSize },
     {
       newSequence: () => context.getSequence({ contextShift: { strategy } }),
-      newSampler: (sampling) => new Sampler(sampling, isEog, biasOf(native, model, sampling)),
+      newSampler: (sampling) => createSampler(loaded, sampling),
       send,
       lastComplaint: () => {
         const last = complaint;
@@ -94,6 +108,15 @@ function createLoop(
       },
     },
   );
+}
+
+async function createSampler(loaded: Loaded, sampling: Sampling): Promise<Sampler> {
+  const { native, llama, model } = loaded;
+  const isEog = (token: number): boolean => model.isEogToken(token);
+  const { grammar } = sampling;
+  const state =
+    grammar === null ? undefined : await createGrammarState(native, llama, model, grammar);
+  return new Sampler(sampling, isEog, biasOf(native, model, sampling), state);
 }
 
 function biasOf(

@@ -3,17 +3,23 @@
 import { ServingError } from "@baton/protocol";
 import type { Random } from "@baton/runtime";
 import type { EngineJob } from "../../engine.ts";
+import { readOutputShape } from "../grammar/read-output-shape.ts";
+import { checkPromptLogprobs } from "../prompt-logprobs-limit.ts";
 import type { Sampling } from "./sampling.ts";
+import { writeShapeGrammar } from "./shape-grammar.ts";
 
 /** What of the loaded model limits a job. */
 export interface JobLimits {
   readonly contextLength: number;
   readonly vocabularySize: number;
+  readonly hasGrammars: boolean;
 }
 
 /** Features beyond plain generation, as the model card names them. */
-export const llamaCapabilities: readonly string[] = [
+const capabilities: readonly string[] = [
   "logprobs",
+  "prompt_logprobs",
+  "n",
   "seed",
   "logit_bias",
   "min_tokens",
@@ -26,34 +32,38 @@ export const llamaCapabilities: readonly string[] = [
   "frequency_penalty",
 ];
 
-/** The error of a job that cannot run here; undefined if it can. */
-export function refuseJob(job: EngineJob, limits: JobLimits): ServingError | undefined {
+/** The features of a loaded engine. */
+export function llamaCapabilities(limits: Pick<JobLimits, "hasGrammars">): readonly string[] {
+  return limits.hasGrammars ? [...capabilities, "grammar"] : capabilities;
+}
+
+/** Throws the error of a job that cannot run here. */
+export function checkJob(job: EngineJob, limits: JobLimits): void {
   const { params, tokens } = job;
-  if (job.lora !== null) return unsupported("lora", "this engine has no adapters");
-  if ((params.n ?? 1) > 1) return unsupported("n", "this engine generates one choice");
-  if (params.promptLogprobs !== undefined) {
-    return unsupported("prompt_logprobs", "this engine reports none for the prompt");
+  if (job.lora !== null) throw unsupported("lora", "this engine has no adapters");
+  if (params.grammar !== undefined && !limits.hasGrammars) {
+    throw unsupported("response_format", "this build of the library has no grammars");
   }
-  if (tokens.length === 0) return invalid("prompt", "the prompt has no tokens");
+  checkPromptLogprobs(job);
+  if (tokens.length === 0) throw invalid("prompt", "the prompt has no tokens");
   if (tokens.length >= limits.contextLength) {
     const problem = `${tokens.length} prompt tokens leave no room in ${limits.contextLength}`;
-    return new ServingError("context_length_exceeded", { problem });
+    throw new ServingError("context_length_exceeded", { problem });
   }
   // The library does not check: an id beyond the vocabulary may crash it.
   const outside = (token: number): boolean =>
     !Number.isInteger(token) || token < 0 || token >= limits.vocabularySize;
-  if (tokens.some(outside)) return invalid("prompt", "a token id is outside of the vocabulary");
+  if (tokens.some(outside)) throw invalid("prompt", "a token id is outside of the vocabulary");
   if (
     Object.keys(params.logitBias ?? {})
       .map(Number)
       .some(outside)
   ) {
-    return invalid("logit_bias", "a token id is outside of the vocabulary");
+    throw invalid("logit_bias", "a token id is outside of the vocabulary");
   }
-  return undefined;
 }
 
-/** Every option spelled out; what the request leaves out is neutral. */
+/** Every option spelled out; what the request leaves out is neutral. Throws for a grammar that cannot be kept to. */
 export function samplingOf(job: EngineJob, random: Random): Sampling {
   const { params } = job;
   return {
@@ -70,6 +80,8 @@ export function samplingOf(job: EngineJob, random: Random): Sampling {
     ignoreEos: params.ignoreEos ?? false,
     stopTokenIds: params.stopTokenIds ?? [],
     logprobs: params.logprobs ?? null,
+    grammar:
+      params.grammar === undefined ? null : writeShapeGrammar(readOutputShape(params.grammar)),
   };
 }
 

@@ -43,10 +43,13 @@ export class KvCache {
     return store.findPrefix(chain, limit).length > shared.blocks ? slots.findOldest() : shared.slot;
   }
 
-  /** Gives the sequence the longest prefix of the prompt that is known here. Returns its tokens. */
-  async loadPrefix(slot: Slot, chain: BlockChain): Promise<number> {
+  /**
+   * Gives the sequence the longest prefix of the prompt that is known here, or none of it if all is to be computed. Returns its
+   * tokens.
+   */
+  async loadPrefix(slot: Slot, chain: BlockChain, computesAll = false): Promise<number> {
     const { store } = this.#parts;
-    const limit = reusableBlocks(chain);
+    const limit = computesAll ? 0 : reusableBlocks(chain);
     const live = slot.sharedBlocks(chain, limit);
     const stored = store.findPrefix(chain, limit);
     if (stored.length <= live) {

@@ -20,7 +20,7 @@ import { type BootedChild, bootChild } from "./boot-child.ts";
 import type { ChildClient, ChildClientEvents } from "./child-client.ts";
 import { type StartChild, startEngineChild } from "./child-process.ts";
 import type { InstalledLlamaEngine } from "./install.ts";
-import { llamaCapabilities, refuseJob, samplingOf } from "./job-options.ts";
+import { checkJob, llamaCapabilities, samplingOf } from "./job-options.ts";
 import { KvHoldings } from "./kv-holdings.ts";
 import { LlamaRequest } from "./llama-request.ts";
 import { LlamaSession } from "./llama-session.ts";
@@ -162,19 +162,14 @@ export class LlamaEngine implements Engine {
   }
 
   prepareImport(job: ImportJob): Promise<ImportPlan> {
-    const refusal = this.#refuse(job);
-    if (refusal !== undefined || this.#life === undefined) {
-      return Promise.reject(refusal ?? engineIsDown());
+    try {
+      const life = this.#living();
+      const request = this.#requestOf(life, "import", job, job);
+      life.session.start(request);
+      return request.import?.plan.promise ?? Promise.reject(engineIsDown());
+    } catch (error) {
+      return Promise.reject(error);
     }
-    const request = new LlamaRequest(
-      "import",
-      job,
-      this.#chainOf(job),
-      samplingOf(job, this.#deps.random),
-      job,
-    );
-    this.#life.session.start(request);
-    return request.import?.plan.promise ?? Promise.reject(engineIsDown());
   }
 
   importPart(requestId: string, part: KvPart, bytes: Uint8Array): Promise<void> {
@@ -214,26 +209,31 @@ export class LlamaEngine implements Engine {
   }
 
   #begin(kind: "prefill" | "generate", job: EngineJob): void {
-    const refusal = this.#refuse(job);
-    const session = this.#life?.session;
-    if (refusal !== undefined || session === undefined) {
+    try {
+      const life = this.#living();
+      life.session.start(this.#requestOf(life, kind, job));
+    } catch (caught) {
+      const error = ServingError.from(caught);
       // Never from inside the worker's call.
-      queueMicrotask(() => {
-        this.#standing?.events.onFailed(job.requestId, refusal ?? engineIsDown());
-      });
-      return;
+      queueMicrotask(() => this.#standing?.events.onFailed(job.requestId, error));
     }
-    const sampling = samplingOf(job, this.#deps.random);
-    session.start(new LlamaRequest(kind, job, this.#chainOf(job), sampling));
   }
 
-  #refuse(job: EngineJob): ServingError | undefined {
-    if (this.#life === undefined) return engineIsDown();
-    return refuseJob(job, this.#life.child);
+  #living(): Life {
+    if (this.#life === undefined) throw engineIsDown();
+    return this.#life;
   }
 
-  #chainOf(job: EngineJob): BlockChain {
-    return new BlockChain(this.#hasher, llamaBlockSize, job.tokens, job.salt, job);
+  /** Throws the error of a job that cannot run here. */
+  #requestOf(
+    { child }: Life,
+    kind: LlamaRequest["kind"],
+    job: EngineJob,
+    importJob?: ImportJob,
+  ): LlamaRequest {
+    checkJob(job, child);
+    const chain = new BlockChain(this.#hasher, llamaBlockSize, job.tokens, job.salt, job);
+    return new LlamaRequest(kind, job, chain, samplingOf(job, this.#deps.random), importJob);
   }
 
   async #boot(standing: Standing): Promise<Life> {
@@ -269,6 +269,7 @@ export class LlamaEngine implements Engine {
     const facts = {
       blockSize: llamaBlockSize,
       contextLength: child.contextLength,
+      endTokens: child.endTokens,
       slots,
       storeBlocks: Math.max(sequenceBlocks, Math.floor(this.#settings.storeBytes / blockBytes)),
       totalBlocks: slots * sequenceBlocks,
@@ -293,7 +294,7 @@ export class LlamaEngine implements Engine {
       dpSize: 1,
       descriptor: child.descriptor,
       tokenizer: model.tokenizer,
-      capabilities: llamaCapabilities,
+      capabilities: llamaCapabilities(child),
     };
   }
 

@@ -1,6 +1,6 @@
 /** What the engine knows of one request. */
 
-import { ServingError } from "@baton/protocol";
+import { ServingError, type TokenLogprobs } from "@baton/protocol";
 import type { EngineJob, ImportJob, ImportPlan, KvPart } from "../../engine.ts";
 import type { BlockChain } from "./block-chain.ts";
 import type { StoredBlock } from "./block-store.ts";
@@ -24,7 +24,8 @@ export interface Import {
 
 export class LlamaRequest {
   readonly job: EngineJob;
-  readonly chain: BlockChain;
+  /** The prompt, and the output of the choice that runs. */
+  chain: BlockChain;
   readonly sampling: Sampling;
   readonly kind: "prefill" | "generate" | "import";
   readonly import: Import | undefined;
@@ -33,9 +34,12 @@ export class LlamaRequest {
   slot: Slot | undefined;
   run: number | undefined;
   cachedTokens = 0;
-  /** Output tokens so far. */
-  outputTokens = 0;
-  firstOutput: RunOutput | undefined;
+  /** Whether its prompt is computed, here or elsewhere. */
+  hasOutput = false;
+  /** By choice, of a prompt that is computed here. */
+  readonly firstOutputs: RunOutput[] = [];
+  /** Those of its prompt so far; null if it does not ask. */
+  readonly promptLogprobs: TokenLogprobs[] | null;
   #ended: ServingError | undefined;
   #waits: Deferred<never> | undefined;
 
@@ -50,6 +54,7 @@ export class LlamaRequest {
     this.job = job;
     this.chain = chain;
     this.sampling = sampling;
+    this.promptLogprobs = job.params.promptLogprobs === undefined ? null : [];
     if (importJob !== undefined) {
       this.import = {
         job: importJob,
@@ -64,6 +69,11 @@ export class LlamaRequest {
 
   get promptTokens(): number {
     return this.job.tokens.length;
+  }
+
+  /** Choices that are wanted. */
+  get choices(): number {
+    return this.job.params.n ?? 1;
   }
 
   get isEnded(): boolean {

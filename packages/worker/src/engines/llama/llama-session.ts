@@ -23,10 +23,13 @@ import { checkPartBytes, type Import, type LlamaRequest } from "./llama-request.
 import { type Slot, SlotTable } from "./slot-table.ts";
 import type { StateDir } from "./state-dir.ts";
 import type { StateShape } from "./state-layout.ts";
+import { choiceSeed } from "./token-draw.ts";
 
 export interface SessionFacts {
   readonly blockSize: number;
   readonly contextLength: number;
+  /** Tokens that end a generation. */
+  readonly endTokens: ReadonlySet<number>;
   readonly slots: number;
   readonly storeBlocks: number;
   /** Blocks that all sequences can hold. */
@@ -43,6 +46,24 @@ export interface SessionDeps {
   readonly log: Logger;
 }
 
+/** One run of the child. */
+interface ActiveRun {
+  readonly request: LlamaRequest;
+  /** The choice that it generates; null for a prompt whose choices are yet to part. */
+  readonly choice: number | null;
+  /** Output tokens so far. */
+  outputTokens: number;
+}
+
+/** How a run is to go. */
+interface RunPlan {
+  /** Leading tokens that the sequence holds. */
+  readonly kept: number;
+  readonly saveTo?: string;
+  /** Goes on with one choice from its first token, which ends the request's chain. */
+  readonly choice?: number;
+}
+
 export class LlamaSession {
   readonly #facts: SessionFacts;
   readonly #deps: SessionDeps;
@@ -51,7 +72,7 @@ export class LlamaSession {
   readonly #admission: Admission;
   readonly #cache: KvCache;
   readonly #requests = new Map<string, LlamaRequest>();
-  readonly #runs = new Map<number, LlamaRequest>();
+  readonly #runs = new Map<number, ActiveRun>();
   readonly #staged = new Map<string, PromptKv>();
   #lastRun = 0;
   #lost: ServingError | undefined;
@@ -143,19 +164,34 @@ export class LlamaSession {
 
   /** A step has ended. Called for each, also for those without tokens. */
   onStep(step: StepEvent): void {
-    for (const [run, tokens] of step.held) this.#runs.get(run)?.slot?.setHeld(tokens);
+    for (const [run, tokens] of step.held) this.#runs.get(run)?.request.slot?.setHeld(tokens);
+    for (const [run, logprobs] of step.promptLogprobs) {
+      this.#runs.get(run)?.request.promptLogprobs?.push(...logprobs);
+    }
     const outputs: StepOutput[] = [];
     for (const output of step.outputs) {
-      const request = this.#runs.get(output.run);
-      if (request === undefined) continue;
-      request.chain.push(output.token);
-      request.firstOutput ??= output;
-      if (request.kind !== "prefill" && !request.isEnded)
-        outputs.push(toStepOutput(request, output));
-      request.outputTokens += 1;
+      const active = this.#runs.get(output.run);
+      if (active !== undefined) this.#takeOutput(active, output, outputs);
     }
     if (outputs.length > 0) this.#deps.events.onStep(outputs);
     this.#tellKv();
+  }
+
+  #takeOutput(active: ActiveRun, output: RunOutput, outputs: StepOutput[]): void {
+    const { request, outputTokens } = active;
+    const choice = active.choice ?? output.choice;
+    if (active.choice !== null) {
+      request.chain.push(output.token);
+      active.outputTokens += 1;
+    }
+    const isFirst = !request.hasOutput;
+    if (outputTokens === 0) request.firstOutputs[choice] = output;
+    if (request.kind !== "prefill" && !request.isEnded) {
+      const told = toStepOutput(request, choice, outputTokens, output);
+      const { promptLogprobs } = request;
+      outputs.push(isFirst && promptLogprobs !== null ? { ...told, promptLogprobs } : told);
+    }
+    request.hasOutput = true;
   }
 
   async #live(request: LlamaRequest): Promise<void> {
@@ -189,7 +225,7 @@ export class LlamaSession {
     const { chain, promptTokens } = request;
     const blocks = Math.ceil(promptTokens / this.#facts.blockSize);
     const slot = await this.#admission.enter(request, blocks, () => this.#cache.pickFor(chain));
-    request.cachedTokens = await this.#cache.loadPrefix(slot, chain);
+    request.cachedTokens = await this.#loadPrefix(request, slot);
     request.check();
     const staged = await this.#prefillAndStage(request, slot);
     if (request.isEnded) {
@@ -205,7 +241,7 @@ export class LlamaSession {
     const { dir } = this.#deps;
     const path = dir.newFile();
     try {
-      const end = await this.#run(request, slot, request.cachedTokens, path);
+      const end = await this.#run(request, slot, { kept: request.cachedTokens, saveTo: path });
       this.#admission.leaveSlot(request);
       if (end !== "saved") return undefined;
       return await this.#cache.stage(path, request.chain, request.promptTokens);
@@ -215,15 +251,17 @@ export class LlamaSession {
   }
 
   #tellPrefilled(request: LlamaRequest, staged: PromptKv | undefined): void {
-    const output = request.firstOutput;
-    if (output === undefined) throw new ServingError("engine_protocol", { problem: "no token" });
+    const { firstOutputs, choices, promptLogprobs } = request;
+    if (firstOutputs.length !== choices) {
+      throw new ServingError("engine_protocol", { problem: "no token" });
+    }
     this.#tellKv();
     this.#deps.events.onPrefilled({
       requestId: request.job.requestId,
-      firstTokens: [{ id: output.token, logprobs: output.logprobs }],
-      finishReasons: [output.finish],
+      firstTokens: firstOutputs.map(({ token, logprobs }) => ({ id: token, logprobs })),
+      finishReasons: firstOutputs.map(({ finish }) => finish),
       cachedTokens: request.cachedTokens,
-      promptLogprobs: null,
+      promptLogprobs,
       staged: staged === undefined ? null : this.#giveOut(request.job.requestId, staged),
       engineParams: null,
     });
@@ -248,9 +286,36 @@ export class LlamaSession {
   async #runGenerate(request: LlamaRequest): Promise<void> {
     const { chain } = request;
     const slot = await this.#admission.enter(request, 0, () => this.#cache.pickFor(chain));
-    request.cachedTokens = await this.#cache.loadPrefix(slot, chain);
+    request.cachedTokens = await this.#loadPrefix(request, slot);
     request.check();
-    await this.#run(request, slot, request.cachedTokens, null);
+    await this.#run(request, slot, { kept: request.cachedTokens });
+    if (request.choices > 1) await this.#runChoices(request, slot, request.firstOutputs);
+  }
+
+  /** The logits of a prompt are known only where it is computed. */
+  async #loadPrefix(request: LlamaRequest, slot: Slot): Promise<number> {
+    return await this.#cache.loadPrefix(slot, request.chain, request.promptLogprobs !== null);
+  }
+
+  /**
+   * Generates what follows the first tokens, one choice after the other in one sequence: each takes the prompt's KV as it is
+   * and is computed as if alone, so that it says the same wherever and beside whatever it runs.
+   */
+  async #runChoices(
+    request: LlamaRequest,
+    slot: Slot,
+    firsts: readonly Pick<RunOutput, "token" | "finish">[],
+  ): Promise<void> {
+    const { promptTokens } = request;
+    const prompt = request.chain.prefix(promptTokens);
+    for (const [choice, { token, finish }] of firsts.entries()) {
+      if (finish !== null) continue;
+      request.check();
+      request.chain = prompt.prefix(promptTokens);
+      request.chain.push(token);
+      slot.assign(request.chain, promptTokens);
+      await this.#run(request, slot, { kept: promptTokens, choice });
+    }
   }
 
   async #runImport(request: LlamaRequest, incoming: Import): Promise<void> {
@@ -273,8 +338,7 @@ export class LlamaSession {
     }
     this.#admission.leaveReservation(request);
     request.check();
-    if (this.#tellFirstToken(request, incoming)) return;
-    await this.#run(request, slot, promptTokens, null);
+    await this.#runChoices(request, slot, this.#tellFirstTokens(request, incoming));
   }
 
   #plan(request: LlamaRequest, incoming: Import): ImportPlan {
@@ -290,41 +354,55 @@ export class LlamaSession {
     };
   }
 
-  /** The token that came with the KV is this side's first output. Returns whether it is the last. */
-  #tellFirstToken(request: LlamaRequest, incoming: Import): boolean {
-    const [first] = incoming.job.firstTokens;
-    if (first === undefined) throw new ServingError("engine_protocol", { problem: "no token" });
-    const isLast =
-      request.job.params.maxTokens <= 1 || request.promptTokens + 1 >= this.#facts.contextLength;
-    const finish: FinishReason | null = isLast ? "length" : null;
-    request.chain.push(first.id);
-    const output = { run: 0, token: first.id, logprobs: first.logprobs, finish };
-    this.#deps.events.onStep([toStepOutput(request, output)]);
-    request.outputTokens = 1;
-    return isLast;
+  /** The tokens that came with the KV are this side's first outputs. */
+  #tellFirstTokens(request: LlamaRequest, incoming: Import): readonly RunOutput[] {
+    const firsts = incoming.job.firstTokens.map(({ id, logprobs }, choice) => {
+      const finish = this.#finishOfFirst(request, id);
+      return { run: 0, choice, token: id, logprobs, finish };
+    });
+    if (firsts.length !== request.choices) {
+      throw new ServingError("engine_protocol", { problem: "no token" });
+    }
+    request.hasOutput = true;
+    const outputs = firsts.map((output) => toStepOutput(request, output.choice, 0, output));
+    this.#deps.events.onStep(outputs);
+    return firsts;
   }
 
-  async #run(
-    request: LlamaRequest,
-    slot: Slot,
-    kept: number,
-    saveTo: string | null,
-  ): Promise<RunEnd> {
+  /** Why a choice ends with its first token, if it does: by the rules of the side that drew it. */
+  #finishOfFirst(request: LlamaRequest, token: number): FinishReason | null {
+    const { sampling, promptTokens } = request;
+    const ignoresEnd = sampling.ignoreEos && sampling.grammar === null;
+    const isEnd = this.#facts.endTokens.has(token) && !ignoresEnd;
+    if (isEnd || sampling.stopTokenIds.includes(token)) return "stop";
+    const isLast =
+      request.job.params.maxTokens <= 1 || promptTokens + 1 >= this.#facts.contextLength;
+    return isLast ? "length" : null;
+  }
+
+  async #run(request: LlamaRequest, slot: Slot, plan: RunPlan): Promise<RunEnd> {
     this.#lastRun += 1;
     const run = this.#lastRun;
+    const { choices, sampling, chain, promptTokens } = request;
+    const choice = plan.choice ?? (choices === 1 ? 0 : null);
     request.run = run;
-    this.#runs.set(run, request);
+    this.#runs.set(run, { request, choice, outputTokens: chain.length - promptTokens });
+    const seedOf = (index: number): number => choiceSeed(sampling.seed, index);
     try {
       return await this.#deps.client.run({
         kind: "run",
         run,
         slot: slot.index,
-        tokens: request.chain.tokens(request.chain.length),
-        promptTokens: request.promptTokens,
-        kept,
-        sampling: request.sampling,
+        tokens: chain.tokens(chain.length),
+        promptTokens,
+        kept: plan.kept,
+        sampling: { ...sampling, seed: seedOf(choice ?? 0) },
+        choiceSeeds:
+          choice === null ? Array.from({ length: choices }, (_, at) => seedOf(at)) : null,
+        promptLogprobs:
+          plan.choice === undefined ? (request.job.params.promptLogprobs ?? null) : null,
         maxTokens: request.job.params.maxTokens,
-        saveTo,
+        saveTo: plan.saveTo ?? null,
       });
     } catch (error) {
       slot.clear();
@@ -366,7 +444,7 @@ export class LlamaSession {
   #countWaitingTokens(): number {
     let tokens = 0;
     for (const request of this.#requests.values()) {
-      if (request.import !== undefined || request.outputTokens > 0) continue;
+      if (request.import !== undefined || request.hasOutput) continue;
       tokens += Math.max(0, request.promptTokens - (request.slot?.held ?? 0));
     }
     return tokens;
@@ -383,11 +461,16 @@ function takeParts(request: LlamaRequest, incoming: Import, blockSize: number): 
   return blocks;
 }
 
-function toStepOutput(request: LlamaRequest, output: RunOutput): StepOutput {
+function toStepOutput(
+  request: LlamaRequest,
+  choice: number,
+  offset: number,
+  output: RunOutput,
+): StepOutput {
   return {
     requestId: request.job.requestId,
-    choice: 0,
-    offset: request.outputTokens,
+    choice,
+    offset,
     tokens: [output.token],
     logprobs: request.sampling.logprobs === null ? null : [output.logprobs],
     finish: output.finish,

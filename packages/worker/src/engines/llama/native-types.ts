@@ -22,7 +22,7 @@ export interface NativeSampleOptions {
 }
 
 export interface GenerateNext {
-  readonly token: true;
+  readonly token?: true;
   readonly logits?:
     | true
     | {
@@ -76,8 +76,26 @@ export interface NativeModel {
   }): Promise<NativeContext>;
 }
 
+/** A grammar that was read. */
+export type NativeGrammar = object;
+
+export interface NativeGrammarState {
+  /** What the bindings know it by; internal to the library. */
+  readonly _state: unknown;
+}
+
+/** Internal to the library, which asks the same of it: whether and how a grammar goes on with a token. */
+export interface GrammarBindings {
+  canBeNextTokenForGrammarEvaluationState(state: unknown, token: number): boolean;
+  acceptGrammarEvaluationStateToken(state: unknown, token: number): void;
+}
+
 export interface NativeLlama {
   readonly llamaCppRelease: { readonly repo: string; readonly release: string };
+  /** Internal to the library; may be absent in another version. */
+  readonly _bindings?: { readonly AddonSampler?: Partial<GrammarBindings> };
+  /** Rejects for what is no grammar. */
+  createGrammar(options: { readonly grammar: string }): Promise<NativeGrammar>;
   loadModel(options: { readonly modelPath: string }): Promise<NativeModel>;
 }
 
@@ -91,4 +109,8 @@ export interface NativeModule {
     readonly logger: (level: string, message: string) => void;
   }): Promise<NativeLlama>;
   readonly TokenBias: { for(model: NativeModel): TokenBias };
+  readonly LlamaGrammarEvaluationState: new (options: {
+    readonly model: NativeModel;
+    readonly grammar: NativeGrammar;
+  }) => NativeGrammarState;
 }

@@ -1,6 +1,7 @@
 /** What the child asks of the library for one next token, and what it makes of the answer. */
 
 import type { TokenLogprob, TokenLogprobs } from "@baton/protocol";
+import type { GrammarState } from "./grammar-state.ts";
 import type { GenerateNext, NextToken, TokenBias } from "./native-types.ts";
 import { type DrawOptions, drawToken, tokenSeed } from "./token-draw.ts";
 
@@ -12,6 +13,8 @@ export interface Sampling extends DrawOptions {
   readonly stopTokenIds: readonly number[];
   /** Alternatives to report per token; null reports no log-probabilities. */
   readonly logprobs: number | null;
+  /** The grammar (GBNF) that the output keeps to; null for free text. */
+  readonly grammar: string | null;
 }
 
 /** What has been generated so far, as far as sampling depends on it. */
@@ -35,30 +38,54 @@ export class Sampler {
   readonly #tokenBias: TokenBias | undefined;
   readonly #isPlainGreedy: boolean;
   readonly #biasesEog: boolean;
+  readonly #grammar: GrammarState | undefined;
 
+  /** `grammar` is the state of an output that has not begun. */
   constructor(
     sampling: Sampling,
     isEog: (token: number) => boolean,
     tokenBias: TokenBias | undefined,
+    grammar: GrammarState | undefined,
   ) {
     this.#sampling = sampling;
     this.#isEog = isEog;
     this.#tokenBias = tokenBias;
+    this.#grammar = grammar;
     this.#biasesEog = sampling.logitBias.some(([token]) => isEog(token));
     this.#isPlainGreedy =
       sampling.temperature <= 0 && sampling.logitBias.length === 0 && !this.#hasPenalties();
   }
 
-  /** Whether a token ends the generation. */
+  /** The output begins with tokens that were chosen elsewhere. Throws if the grammar does not. */
+  resume(outputTokens: readonly number[]): void {
+    for (const token of outputTokens) {
+      if (this.#grammar?.accepts(token) === false) {
+        throw new Error(`the grammar does not go on with the token ${token}`);
+      }
+      this.#grammar?.accept(token);
+    }
+  }
+
+  /** Whether a token ends the generation. What ends a grammar ends the text, whatever the request ignores. */
   isStop(token: number): boolean {
     if (this.#sampling.stopTokenIds.includes(token)) return true;
-    return !this.#sampling.ignoreEos && this.#isEog(token);
+    return this.#isEog(token) && (!this.#sampling.ignoreEos || this.#grammar !== undefined);
+  }
+
+  /** The request for all that `chooseFirst` needs. */
+  requestFirst(): GenerateNext {
+    return rawLogits;
+  }
+
+  /** The first token of one choice. Any number of choices can be drawn from one answer to `requestFirst`. */
+  chooseFirst(next: NextToken, soFar: OutputSoFar, seed: number): SampledToken {
+    return this.#report(next, this.#draw(next, soFar, seed));
   }
 
   /** The request for the token after what is there. */
   request(soFar: OutputSoFar): GenerateNext {
     const { logprobs } = this.#sampling;
-    if (this.#drawsHere(soFar)) return { token: true, logits: true, options: greedy };
+    if (this.#drawsHere(soFar)) return rawLogits;
     const needsOthers = this.#mustGoOn(soFar);
     const alternatives = endAlternatives + this.#sampling.stopTokenIds.length;
     const includeTop = Math.max(logprobs ?? 0, needsOthers ? alternatives : 0, 1);
@@ -77,21 +104,35 @@ export class Sampler {
   /** The token that the answer to `request(soFar)` means. */
   choose(next: NextToken, soFar: OutputSoFar): SampledToken {
     const token = this.#chooseToken(next, soFar);
+    if (!this.isStop(token)) this.#grammar?.accept(token);
+    return this.#report(next, token);
+  }
+
+  #report(next: NextToken, token: number): SampledToken {
     const { logprobs } = this.#sampling;
     if (logprobs === null) return { token, logprobs: null };
     return { token, logprobs: readLogprobs(next, token, logprobs) };
   }
 
-  #chooseToken(next: NextToken, soFar: OutputSoFar): number {
+  #draw(next: NextToken, soFar: OutputSoFar, requestSeed: number): number {
     const mustGoOn = this.#mustGoOn(soFar);
-    if (this.#drawsHere(soFar)) {
-      const seed = tokenSeed(this.#sampling.seed, soFar.outputTokens.length);
-      const isBanned = (token: number): boolean => mustGoOn && this.isStop(token);
-      return drawToken(next.logits ?? none, this.#sampling, this.#punished(soFar), isBanned, seed);
-    }
+    // A grammar that could go on does, where the end is to be ignored.
+    const grammar = this.#grammar;
+    const ignoresEnd = this.#sampling.ignoreEos && grammar !== undefined;
+    const rules = {
+      isBanned: (token: number) =>
+        (mustGoOn && this.isStop(token)) || (ignoresEnd && this.#isEog(token)),
+      accepts: grammar === undefined ? undefined : (token: number) => grammar.accepts(token),
+    };
+    const seed = tokenSeed(requestSeed, soFar.outputTokens.length);
+    return drawToken(next.logits ?? none, this.#sampling, this.#punished(soFar), rules, seed);
+  }
+
+  #chooseToken(next: NextToken, soFar: OutputSoFar): number {
+    if (this.#drawsHere(soFar)) return this.#draw(next, soFar, this.#sampling.seed);
     const { token } = next;
     if (typeof token !== "number") throw new Error("the library chose no token");
-    if (!mustGoOn || !this.isStop(token)) return token;
+    if (!this.#mustGoOn(soFar) || !this.isStop(token)) return token;
     for (const other of (next.logits ?? none).keys()) {
       if (!this.isStop(other)) return other;
     }
@@ -102,9 +143,12 @@ export class Sampler {
     return soFar.outputTokens.length < this.#sampling.minTokens;
   }
 
-  /** Log-probabilities that the library gives are raw, and others than its choice there, only if plain. */
+  /**
+   * Log-probabilities that the library gives are raw, and others than its choice there, only if plain; and it asks a
+   * grammar only where it gives no logits.
+   */
   #drawsHere(soFar: OutputSoFar): boolean {
-    if (this.#biasesEog) return true;
+    if (this.#biasesEog || this.#grammar !== undefined) return true;
     if (this.#isPlainGreedy) return false;
     return this.#sampling.logprobs !== null || this.#mustGoOn(soFar);
   }
@@ -148,9 +192,19 @@ export class Sampler {
 
 const none: ReadonlyMap<number, number> = new Map();
 const greedy = { temperature: 0, topK: 0, topP: 1, minP: 0 };
+const rawLogits: GenerateNext = { token: true, logits: true, options: greedy };
+
+/** The request for the log-probabilities of a token that is known, and of `count` alternatives. */
+export function requestLogprobs(token: number, count: number): GenerateNext {
+  return {
+    logits: { filter: { tokens: [token], includeTop: Math.max(1, count), includeSelected: false } },
+    totalLogitWeight: true,
+    options: greedy,
+  };
+}
 
 /** Log-probabilities from logits that are sorted best first and either all there or with their total weight. */
-function readLogprobs(next: NextToken, token: number, count: number): TokenLogprobs {
+export function readLogprobs(next: NextToken, token: number, count: number): TokenLogprobs {
   const logits = next.logits ?? none;
   let max = Number.NEGATIVE_INFINITY;
   for (const logit of logits.values()) max = Math.max(max, logit);

@@ -3,6 +3,7 @@
  * cancels, imports and exports are done there and wait for one step at most.
  */
 
+import type { TokenLogprobs } from "@baton/protocol";
 import type {
   ChildMessage,
   ParentMessage,
@@ -10,7 +11,7 @@ import type {
   RunOutput,
   SlotCommand,
 } from "./child-protocol.ts";
-import { ChildRun } from "./child-run.ts";
+import { type Answers, ChildRun, type RunProgress } from "./child-run.ts";
 import type { NativeSequence } from "./native-types.ts";
 import type { Sampler, Sampling } from "./sampling.ts";
 
@@ -24,7 +25,7 @@ export interface StepLoopOptions {
 
 export interface StepLoopDeps {
   newSequence(): NativeSequence;
-  newSampler(sampling: Sampling): Sampler;
+  newSampler(sampling: Sampling): Sampler | Promise<Sampler>;
   send(message: ChildMessage): void;
   /** The library's last complaint: its exceptions are the same sentence for every cause. */
   lastComplaint(): string | undefined;
@@ -102,7 +103,7 @@ export class StepLoop {
       if (sequence.nextTokenIndex !== kept) {
         throw new Error(`the slot holds ${sequence.nextTokenIndex} of ${kept} tokens`);
       }
-      const sampler = this.#deps.newSampler(command.sampling);
+      const sampler = await this.#deps.newSampler(command.sampling);
       this.#runs.set(run, new ChildRun(command, sampler, this.#options.contextSize));
     } catch (error) {
       await this.#fail(run, slot, error);
@@ -158,31 +159,30 @@ export class StepLoop {
     const results = await Promise.allSettled(calls);
     const held: [run: number, tokens: number][] = [];
     const outputs: RunOutput[] = [];
-    const paused: ChildRun[] = [];
+    const promptLogprobs: [run: number, logprobs: readonly TokenLogprobs[]][] = [];
+    const left: [ChildRun, RunProgress["fate"]][] = [];
     for (const [index, { run, count }] of shares.entries()) {
-      const result = results[index];
-      if (result?.status !== "fulfilled") {
-        await this.#fail(run.id, run.slot, result?.reason);
-        continue;
+      try {
+        const progress = run.advance(count, answersOf(results[index]));
+        held.push([run.id, run.held]);
+        outputs.push(...progress.outputs);
+        if (progress.promptLogprobs.length > 0) {
+          promptLogprobs.push([run.id, progress.promptLogprobs]);
+        }
+        if (progress.fate !== "goes_on") left.push([run, progress.fate]);
+      } catch (error) {
+        await this.#fail(run.id, run.slot, error);
       }
-      const next = result.value[count - 1]?.next;
-      if (run.waiting === count && next === undefined) {
-        await this.#fail(run.id, run.slot, new Error("the library gave no next token"));
-        continue;
-      }
-      const output = run.advance(count, next);
-      held.push([run.id, run.held]);
-      if (output === undefined) continue;
-      outputs.push(output);
-      if (output.finish !== null) this.#runs.delete(run.id);
-      else if (run.saveTo !== null) paused.push(run);
     }
-    this.#deps.send({ kind: "step", held, outputs });
-    for (const run of paused) await this.#save(run);
+    this.#deps.send({ kind: "step", held, outputs, promptLogprobs });
+    for (const [run, fate] of left) {
+      this.#runs.delete(run.id);
+      if (fate === "saves") await this.#save(run);
+      else if (fate === "forked") this.#deps.send({ kind: "forked", run: run.id });
+    }
   }
 
   async #save(run: ChildRun): Promise<void> {
-    this.#runs.delete(run.id);
     try {
       await this.#sequence(run.slot).saveStateToFile(run.saveTo ?? "");
       this.#deps.send({ kind: "saved", run: run.id });
@@ -215,4 +215,9 @@ export class StepLoop {
     const complaint = this.#deps.lastComplaint();
     return complaint === undefined ? text : `${text} (${complaint})`;
   }
+}
+
+function answersOf(result: PromiseSettledResult<Answers> | undefined): Answers {
+  if (result?.status !== "fulfilled") throw result?.reason;
+  return result.value;
 }

@@ -8,7 +8,13 @@ import {
   type StepOutputs,
   type TimingModel,
 } from "@baton/mock-engine";
-import { type FinishReason, type KvEvent, type RequestId, ServingError } from "@baton/protocol";
+import {
+  type FinishReason,
+  type KvEvent,
+  type RequestId,
+  ServingError,
+  type TokenLogprobs,
+} from "@baton/protocol";
 import type {
   Engine,
   EngineCard,
@@ -21,7 +27,13 @@ import type {
   KvPart,
   StepOutput,
 } from "../../engine.ts";
-import { logprobsOf, type MockRequest, type MockVoice, mockRequest } from "./mock-request.ts";
+import {
+  logprobsOf,
+  type MockRequest,
+  type MockVoice,
+  mockRequest,
+  promptLogprobsOf,
+} from "./mock-request.ts";
 import { PassClock } from "./pass-clock.ts";
 import { rejectionError } from "./rejection.ts";
 import { StagedPrompt } from "./staged-prompt.ts";
@@ -47,13 +59,19 @@ interface PendingImport {
 }
 
 /**
- * Features of a request that the simulation follows as a real engine would; the last five are taken and change nothing, since
- * made-up text has no distribution that they could reshape.
+ * Features of a request that the simulation follows as a real engine would; the last five are taken and change nothing: the planned
+ * text is by far the likeliest, and they would only reshape what is left.
  */
 const capabilities = [
   "logprobs",
+  "prompt_logprobs",
   "n",
   "seed",
+  "logit_bias",
+  "grammar",
+  "min_tokens",
+  "ignore_eos",
+  "stop_token_ids",
   "top_k",
   "min_p",
   "repetition_penalty",
@@ -116,31 +134,25 @@ export class SimulatedEngine implements Engine {
   }
 
   prefill(job: EngineJob): void {
-    const outcome = this.#core.addPrefill(mockRequest(job, "prefill", this.#options.voice));
-    if (outcome.kind === "rejected") this.#fail(job.requestId, rejectionError(outcome.reason));
-    this.#wake();
+    this.#begin(job, "prefill");
   }
 
   generate(job: EngineJob): void {
-    const outcome = this.#core.addGenerate(mockRequest(job, "generate", this.#options.voice));
-    if (outcome.kind === "rejected") this.#fail(job.requestId, rejectionError(outcome.reason));
-    this.#wake();
+    this.#begin(job, "generate");
   }
 
-  prepareImport(job: ImportJob): Promise<ImportPlan> {
+  async prepareImport(job: ImportJob): Promise<ImportPlan> {
     const request = mockRequest(job, "decode", this.#options.voice);
     request.firstTokens.push(...job.firstTokens);
     const outcome = this.#core.addPrefilled(
       request,
       job.firstTokens.map((token) => token.id),
     );
-    if (outcome.kind === "rejected") return Promise.reject(rejectionError(outcome.reason));
+    if (outcome.kind === "rejected") throw rejectionError(outcome.reason);
     this.#imports.set(job.requestId, request);
-    if (outcome.kind === "reserved") {
-      return Promise.resolve(this.#planOf(request, outcome.reservation.cachedBlocks));
-    }
+    if (outcome.kind === "reserved") return this.#planOf(request, outcome.reservation.cachedBlocks);
     this.#wake();
-    return new Promise((resolve, reject) => {
+    return await new Promise((resolve, reject) => {
       this.#waiting.set(job.requestId, { resolve, reject });
     });
   }
@@ -210,6 +222,18 @@ export class SimulatedEngine implements Engine {
     this.#arrivals = [];
     this.#failures = [];
     return Promise.resolve();
+  }
+
+  #begin(job: EngineJob, kind: "prefill" | "generate"): void {
+    try {
+      const request = mockRequest(job, kind, this.#options.voice);
+      const core = this.#core;
+      const outcome = kind === "prefill" ? core.addPrefill(request) : core.addGenerate(request);
+      if (outcome.kind === "rejected") throw rejectionError(outcome.reason);
+    } catch (caught) {
+      this.#fail(job.requestId, ServingError.from(caught));
+    }
+    this.#wake();
   }
 
   #fail(requestId: RequestId, error: ServingError): void {
@@ -311,7 +335,7 @@ export class SimulatedEngine implements Engine {
     finish: FinishReason | null,
   ): StepOutput {
     const logprobs = this.#logprobsOf(request, choice, offset, token);
-    return {
+    const output = {
       requestId: request.job.requestId,
       choice,
       offset,
@@ -320,6 +344,13 @@ export class SimulatedEngine implements Engine {
       finish,
       cachedTokens: request.cachedTokens,
     };
+    const isFirst = request.kind === "generate" && choice === 0 && offset === 0;
+    const promptLogprobs = isFirst ? this.#promptLogprobsOf(request) : null;
+    return promptLogprobs === null ? output : { ...output, promptLogprobs };
+  }
+
+  #promptLogprobsOf(request: MockRequest): readonly TokenLogprobs[] | null {
+    return promptLogprobsOf(request, this.#options.voice.vocabularySize);
   }
 
   #logprobsOf(request: MockRequest, choice: number, offset: number, token: number) {
@@ -336,7 +367,7 @@ export class SimulatedEngine implements Engine {
       firstTokens: request.firstTokens,
       finishReasons: request.firstFinishes,
       cachedTokens: request.cachedTokens,
-      promptLogprobs: null,
+      promptLogprobs: this.#promptLogprobsOf(request),
       staged: isStaged
         ? new StagedPrompt({
             clock,

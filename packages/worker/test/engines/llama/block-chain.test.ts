@@ -27,6 +27,18 @@ describe("BlockChain", () => {
     expect([...grown.tokens(5)]).toEqual([1, 2, 3, 4, 5]);
   });
 
+  it("begins another chain with its first tokens, which then grows by itself", () => {
+    const chain = chainOf([1, 2, 3, 4, 5, 6, 7, 8, 9], "tenant");
+    for (const length of [0, 3, 4, 7, 8, 9]) {
+      const prefix = chain.prefix(length);
+      prefix.push(50);
+      expect(prefix.blocks).toEqual(
+        chainOf([1, 2, 3, 4, 5, 6, 7, 8, 9].slice(0, length).concat(50), "tenant").blocks,
+      );
+    }
+    expect(chain.length).toBe(9);
+  });
+
   it("keeps tenants apart by their salt", () => {
     const [plain, salted] = [chainOf([1, 2, 3, 4]), chainOf([1, 2, 3, 4], "tenant")];
     expect(plain.blocks[0]?.key).not.toBe(salted.blocks[0]?.key);

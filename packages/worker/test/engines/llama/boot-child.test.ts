@@ -31,7 +31,14 @@ function childSaving(state: Uint8Array): { startChild: StartChild; kills: () => 
     },
     send: async (message) => {
       if (message.kind === "load") {
-        events.onMessage({ kind: "loaded", build: "b", contextSize: 512, vocabularySize: 9 });
+        events.onMessage({
+          kind: "loaded",
+          build: "b",
+          contextSize: 512,
+          vocabularySize: 9,
+          endTokens: [2, 7],
+          hasGrammars: true,
+        });
       } else if (message.kind === "run" && message.saveTo !== null) {
         await writeFile(message.saveTo, state);
         events.onMessage({ kind: "saved", run: message.run });

@@ -53,15 +53,16 @@ function setUp() {
   };
 }
 
-const run = { kind: "run", run: 1, slot: 0 } as RunCommand;
-const output = { run: 1, token: 5, logprobs: null };
+const run = { kind: "run", run: 1, slot: 0, choiceSeeds: null } as RunCommand;
+const output = { run: 1, choice: 0, token: 5, logprobs: null };
+const step = { kind: "step", held: [], promptLogprobs: [] } as const;
 
 describe("ChildClient", () => {
   it("settles a run by its last token, its save, its cancel or its failure", async () => {
     const { client, say, sent, steps } = setUp();
     const finished = client.run(run);
-    say({ kind: "step", held: [], outputs: [{ ...output, finish: null }] });
-    say({ kind: "step", held: [], outputs: [{ ...output, finish: "stop" }] });
+    say({ ...step, outputs: [{ ...output, finish: null }] });
+    say({ ...step, outputs: [{ ...output, finish: "stop" }] });
     expect(await finished).toBe("finished");
     expect(steps).toHaveLength(2);
     const saved = client.run({ ...run, run: 2 });
@@ -79,10 +80,37 @@ describe("ChildClient", () => {
     expect(sent.at(-1)).toMatchObject({ kind: "run" });
   });
 
+  it("settles a run with choices when it pauses, whichever of them have ended", async () => {
+    const { client, say } = setUp();
+    let end: string | undefined;
+    const forked = client.run({ ...run, choiceSeeds: [1, 2] }).then((how) => {
+      end = how;
+    });
+    say({
+      ...step,
+      outputs: [
+        { ...output, finish: "stop" },
+        { ...output, choice: 1, finish: null },
+      ],
+    });
+    await Promise.resolve();
+    expect(end).toBeUndefined();
+    say({ kind: "forked", run: 1 });
+    await forked;
+    expect(end).toBe("forked");
+  });
+
   it("settles loading, saving and restoring", async () => {
     const { client, say } = setUp();
     const loading = client.load({ kind: "load" } as never);
-    say({ kind: "loaded", build: "b", contextSize: 256, vocabularySize: 9 });
+    say({
+      kind: "loaded",
+      build: "b",
+      contextSize: 256,
+      vocabularySize: 9,
+      endTokens: [2],
+      hasGrammars: true,
+    });
     expect(await loading).toMatchObject({ build: "b" });
     const saving = client.save(0, "a");
     const restoring = client.restore(1, "b", 5);
@@ -110,7 +138,7 @@ describe("ChildClient", () => {
     const running = client.run(run);
     running.catch(() => {});
     await clock.advanceBy(4_000);
-    say({ kind: "step", held: [], outputs: [] });
+    say({ ...step, outputs: [] });
     await clock.advanceBy(4_500);
     expect(lost).toEqual([]);
     await clock.advanceBy(2_000);

@@ -69,7 +69,10 @@ describe.skipIf(installedLlama === undefined)(`the child${llamaTitle}`, { timeou
         ignoreEos: true,
         stopTokenIds: [],
         logprobs: null,
+        grammar: null,
       },
+      choiceSeeds: null,
+      promptLogprobs: null,
       maxTokens: 5,
       saveTo: null,
       ...command,
@@ -121,6 +124,7 @@ describe.skipIf(installedLlama === undefined)(`the child${llamaTitle}`, { timeou
       ignoreEos: false,
       stopTokenIds: [],
       logprobs: null,
+      grammar: null,
     };
     expect(await run({ sampling: { ...sampling, logitBias: [[99, 500]] } })).toEqual(
       Array(5).fill(99),

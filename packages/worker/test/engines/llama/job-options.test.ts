@@ -1,38 +1,39 @@
 import { SeededRandom } from "@baton/runtime";
 import { describe, expect, it } from "vitest";
-import {
-  llamaCapabilities,
-  refuseJob,
-  samplingOf,
-} from "../../../src/engines/llama/job-options.ts";
+import { checkJob, llamaCapabilities, samplingOf } from "../../../src/engines/llama/job-options.ts";
 import { job } from "./llama-harness.ts";
 
-const limits = { contextLength: 10, vocabularySize: 100 };
+const limits = { contextLength: 10, vocabularySize: 100, hasGrammars: true };
+const grammar = { kind: "json" } as const;
 
-describe("refuseJob", () => {
-  it("lets a plain job pass", () => {
-    expect(refuseJob(job([1, 2, 3]), limits)).toBeUndefined();
-    expect(refuseJob(job(Array(9).fill(1)), limits)).toBeUndefined();
+describe("checkJob", () => {
+  it("lets a job pass that can run", () => {
+    expect(() => checkJob(job([1, 2, 3]), limits)).not.toThrow();
+    expect(() => checkJob(job(Array(9).fill(1)), limits)).not.toThrow();
+    expect(() => checkJob(job([1], { n: 3, promptLogprobs: 2, grammar }), limits)).not.toThrow();
   });
 
   it.each([
-    ["n", job([1], { n: 2 }), "unsupported"],
     ["lora", { ...job([1]), lora: "x" }, "unsupported"],
-    ["prompt_logprobs", job([1], { promptLogprobs: 0 }), "unsupported"],
+    ["prompt_logprobs", job([1], { promptLogprobs: 1_000_000 }), "unsupported"],
     ["prompt", job([]), "invalid_request"],
     ["prompt", job([100]), "invalid_request"],
     ["logit_bias", job([1], { logitBias: { x: 1 } }), "invalid_request"],
     ["logit_bias", job([1], { logitBias: { "-1": 1 } }), "invalid_request"],
     [undefined, job(Array(10).fill(1)), "context_length_exceeded"],
   ])("refuses %s", (param, work, code) => {
-    const refusal = refuseJob(work, limits);
-    expect(refusal?.code).toBe(code);
-    expect(refusal?.details.param).toBe(param);
+    expect(() => checkJob(work, limits)).toThrowError(
+      expect.objectContaining({ code, details: expect.objectContaining(param ? { param } : {}) }),
+    );
   });
 
-  it("claims nothing that it refuses", () => {
-    expect(llamaCapabilities).not.toContain("n");
-    expect(llamaCapabilities).not.toContain("prompt_logprobs");
+  it("has grammars only where the library has them", () => {
+    const without = { ...limits, hasGrammars: false };
+    expect(llamaCapabilities(limits)).toContain("grammar");
+    expect(llamaCapabilities(without)).not.toContain("grammar");
+    expect(() => checkJob(job([1], { grammar }), without)).toThrowError(
+      expect.objectContaining({ code: "unsupported" }),
+    );
   });
 });
 
@@ -53,6 +54,7 @@ describe("samplingOf", () => {
       ignoreEos: false,
       stopTokenIds: [],
       logprobs: null,
+      grammar: null,
     });
   });
 
@@ -65,5 +67,12 @@ describe("samplingOf", () => {
       logprobs: 2,
       topK: 3,
     });
+  });
+
+  it("writes a grammar out, and throws for one that cannot be kept to", () => {
+    const random = new SeededRandom(1);
+    expect(samplingOf(job([1], { grammar }), random).grammar).toContain("root ::= ");
+    const bad = { kind: "json_schema", schema: '{"not":{}}' } as const;
+    expect(() => samplingOf(job([1], { grammar: bad }), random)).toThrow(/not is not supported/);
   });
 });

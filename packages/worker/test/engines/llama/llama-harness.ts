@@ -141,7 +141,8 @@ export class TestEngine implements EngineEvents {
         onFailed: reject,
         onStep: (output) => {
           outputs.push(output);
-          if (output.finish === null) return;
+          const ended = outputs.filter(({ finish }) => finish !== null).length;
+          if (ended < (work.params.n ?? 1)) return;
           resolve({
             tokens: outputs.flatMap(({ tokens }) => tokens),
             outputs,

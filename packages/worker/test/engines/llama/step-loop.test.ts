@@ -18,6 +18,7 @@ const sampling: Sampling = {
   ignoreEos: false,
   stopTokenIds: [],
   logprobs: null,
+  grammar: null,
 };
 
 function setUp(options: { slots?: number; stepTokens?: number; contextSize?: number } = {}) {
@@ -33,7 +34,7 @@ function setUp(options: { slots?: number; stepTokens?: number; contextSize?: num
         sequences.push(sequence);
         return sequence;
       },
-      newSampler: (wanted) => new Sampler(wanted, () => false, undefined),
+      newSampler: (wanted) => new Sampler(wanted, () => false, undefined, undefined),
       send: (message) => sent.push(message),
       lastComplaint: () => complaint,
     },
@@ -61,6 +62,8 @@ function run(tokens: number[], command: Partial<RunCommand> = {}): RunCommand {
     promptTokens: tokens.length,
     kept: 0,
     sampling,
+    choiceSeeds: null,
+    promptLogprobs: null,
     maxTokens: 3,
     saveTo: null,
     ...command,

@@ -1,6 +1,11 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { type DrawOptions, drawToken, tokenSeed } from "../../../src/engines/llama/token-draw.ts";
+import {
+  choiceSeed,
+  type DrawOptions,
+  drawToken,
+  tokenSeed,
+} from "../../../src/engines/llama/token-draw.ts";
 
 const neutral: DrawOptions = {
   temperature: 1,
@@ -18,7 +23,7 @@ const logits = new Map([
   [12, 1],
   [13, -4],
 ]);
-const none = () => false;
+const none = { isBanned: () => false };
 
 /** How often each token is drawn over many seeds. */
 function frequencies(options: Partial<DrawOptions>, punished: number[] = []): Map<number, number> {
@@ -74,14 +79,64 @@ describe("drawToken", () => {
   it("never draws a banned token, unless all are banned", () => {
     fc.assert(
       fc.property(fc.nat(), (seed) => {
-        expect(drawToken(logits, neutral, [], (token) => token === 10, seed)).not.toBe(10);
+        expect(
+          drawToken(logits, neutral, [], { isBanned: (token) => token === 10 }, seed),
+        ).not.toBe(10);
       }),
     );
-    expect(drawToken(logits, { ...neutral, temperature: 0 }, [], () => true, 0)).toBe(10);
+    expect(drawToken(logits, { ...neutral, temperature: 0 }, [], { isBanned: () => true }, 0)).toBe(
+      10,
+    );
+  });
+
+  it("draws in proportion among what a grammar accepts, however much it does not", () => {
+    const many = new Map(Array.from({ length: 200 }, (_, token) => [token, token < 190 ? 3 : 0]));
+    many.set(198, 1);
+    const accepts = (token: number) => token >= 197;
+    const counts = new Map<number, number>();
+    for (let seed = 0; seed < 3000; seed++) {
+      const token = drawToken(many, neutral, [], { ...none, accepts }, tokenSeed(2, seed));
+      counts.set(token, (counts.get(token) ?? 0) + 1 / 3000);
+    }
+    expect([...counts.keys()].sort()).toEqual([197, 198, 199]);
+    expect(counts.get(198)).toBeCloseTo(Math.E / (Math.E + 2), 1);
+    expect(counts.get(197)).toBeCloseTo(1 / (Math.E + 2), 1);
+  });
+
+  it("takes the likeliest token that a grammar accepts if the cuts leave none, a banned one last", () => {
+    const accepts = (token: number) => token >= 12;
+    const cut = { ...neutral, topK: 2 };
+    expect(drawToken(logits, cut, [], { ...none, accepts }, 1)).toBe(12);
+    const isBanned = (token: number) => token === 12;
+    expect(drawToken(logits, cut, [], { isBanned, accepts }, 1)).toBe(13);
+    const only = { isBanned, accepts: isBanned };
+    for (const temperature of [0, 1]) {
+      expect(drawToken(logits, { ...neutral, temperature }, [], only, 1)).toBe(12);
+    }
+  });
+
+  it("refuses to draw where a grammar accepts nothing", () => {
+    const rules = { ...none, accepts: () => false };
+    for (const temperature of [0, 1]) {
+      expect(() => drawToken(logits, { ...neutral, temperature }, [], rules, 0)).toThrow(
+        RangeError,
+      );
+    }
   });
 
   it("refuses to draw from nothing", () => {
     expect(() => drawToken(new Map(), neutral, [], none, 0)).toThrow(RangeError);
+  });
+});
+
+describe("choiceSeed", () => {
+  it("gives the first choice the request's own, and the others their own", () => {
+    expect(choiceSeed(77, 0)).toBe(77);
+    const seeds = new Set<number>();
+    for (let choice = 0; choice < 128; choice++) {
+      for (let token = 0; token < 40; token++) seeds.add(tokenSeed(choiceSeed(77, choice), token));
+    }
+    expect(seeds.size).toBe(128 * 40);
   });
 });
 
