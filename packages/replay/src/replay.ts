@@ -12,10 +12,18 @@ import type { TraceRow } from "./trace/trace-row.ts";
 
 /** What a replay may be given. */
 export interface ReplayDeps {
-  /** The core of a stage's router. Default: that of `options.policy` with its parameters. */
-  readonly createCore?: (stage: Stage) => RoutingCore;
+  /** Routers of one's own, instead of those of `options.policy` with its parameters. */
+  readonly own?: OwnRouting;
   /** Called as work proceeds, with the share that is done, 0 to 1. */
   readonly onProgress?: (share: number) => void;
+}
+
+/** Routing by cores of one's own. */
+export interface OwnRouting {
+  /** What the report calls it. */
+  readonly name: string;
+  /** The core of a stage's router, without workers. */
+  readonly createCore: (stage: Stage) => RoutingCore;
 }
 
 /** One run of the trace, by the policy or for comparison. */
@@ -47,9 +55,10 @@ export function replay(
   deps: ReplayDeps = {},
 ): Replay {
   const arrivals = planArrivals(trace.rows, options);
-  const createCore = deps.createCore ?? ((stage) => createStageCore(stage, options));
+  const { own, onProgress } = deps;
+  const createCore = own?.createCore ?? ((stage: Stage) => createStageCore(stage, options));
   const createPlainCore = (stage: Stage) => createStageCore(stage, baselinePolicy);
-  const isBaseline = options.policy === baselinePolicy.policy && deps.createCore === undefined;
+  const isBaseline = options.policy === baselinePolicy.policy && own === undefined;
   const runs = isBaseline ? 2 : 3;
   let finished = 0;
   const simulate = (core: (stage: Stage) => RoutingCore, pooledCache: boolean) => {
@@ -61,14 +70,14 @@ export function replay(
         hasher: createBlockHasherFromModule(),
         random: (stage) => random.fork(stage),
         createCore: core,
-        onProgress: (ended) => deps.onProgress?.((finished + ended / arrivals.length) / runs),
+        onProgress: (ended) => onProgress?.((finished + ended / arrivals.length) / runs),
       },
     );
     const result = simulation.run();
     finished++;
     return result;
   };
-  const run = { name: options.policy, result: simulate(createCore, false) };
+  const run = { name: own?.name ?? options.policy, result: simulate(createCore, false) };
   const pooled = { name: "pooled cache", result: simulate(createPlainCore, true) };
   const baseline = isBaseline
     ? null

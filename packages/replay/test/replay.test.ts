@@ -37,9 +37,13 @@ describe("a replay", () => {
   it("routes by cores of one's own", () => {
     const parameters = { router_temperature: 2 };
     const own = replay(trace, options, {
-      createCore: (stage) => createStageCore(stage, { policy: "kv", parameters }),
+      own: {
+        name: "mine",
+        createCore: (stage) => createStageCore(stage, { policy: "kv", parameters }),
+      },
     });
 
+    expect(own.report.policy).toBe("mine");
     expect(own.report.digest).toBe(replay(trace, { ...options, parameters }).report.digest);
     expect(own.report.digest).not.toBe(replay(trace, options).report.digest);
   });

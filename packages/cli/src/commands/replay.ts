@@ -4,16 +4,19 @@ import { checkPolicyParameters, routerModes } from "@baton/kv-router";
 import { ServingError } from "@baton/protocol";
 import {
   htmlReport,
+  type OwnRouting,
   type ReplayOptions,
   type ReplayPolicy,
   readTraceFile,
   replay,
   summaryText,
 } from "@baton/replay";
+import { diskSources, loadPolicy } from "@baton/routing";
 import { defineOptions, type OptionSet, readOptions } from "@baton/runtime";
 import { z } from "zod";
 import type { CommandIo } from "../command-io.ts";
 import { progressBar } from "../progress-bar.ts";
+import { coreOfStage } from "../replay-policy.ts";
 
 const policies = routerModes.filter((mode): mode is ReplayPolicy => mode !== "direct");
 const defaultWorkers = 8;
@@ -24,7 +27,8 @@ const delayMs = z.coerce.number().min(0).default(0);
 
 /** Options of `baton replay`. */
 export const replayOptions = defineOptions("replay", {
-  policy: z.enum(policies).default("kv").describe("How workers are chosen."),
+  policy: z.enum(policies).optional().describe("How workers are chosen. Default kv."),
+  policyFile: z.string().min(1).optional().describe("A policy file, as routers have it."),
   parameter: z
     .array(z.string())
     .default([])
@@ -62,8 +66,10 @@ export async function runReplay(
   const config = readOptions(replayOptions, { flags, env: io.env });
   const options = replayOptionsOf(config);
   const rows = readTraceFile(trace, options.traceBlockSize);
+  const own = await ownRouting(config);
   const bar = progressBar(io);
-  const result = replay({ name: basename(trace), rows }, options, { onProgress: bar.show });
+  const deps = { onProgress: bar.show, ...(own !== null && { own }) };
+  const result = replay({ name: basename(trace), rows }, options, deps);
   bar.clear();
   if (config.html !== undefined) writeResult("--html", config.html, htmlReport(result));
   const json = `${JSON.stringify(result.report, null, 2)}\n`;
@@ -73,7 +79,7 @@ export async function runReplay(
 }
 
 function replayOptionsOf(config: ReplayFlags): ReplayOptions {
-  const { policy, parameter, limit, sloTtftMs, sloItlMs, ...plain } = config;
+  const { policy = "kv", parameter, limit, sloTtftMs, sloItlMs, ...plain } = config;
   return {
     ...plain,
     policy,
@@ -83,6 +89,19 @@ function replayOptionsOf(config: ReplayFlags): ReplayOptions {
     sloTtftMs: sloTtftMs ?? null,
     sloItlMs: sloItlMs ?? null,
   };
+}
+
+/** The routing of a policy file; null without one. */
+async function ownRouting({
+  policy,
+  policyFile,
+  parameter,
+}: ReplayFlags): Promise<OwnRouting | null> {
+  if (policyFile === undefined) return null;
+  if (parameter.length > 0) throw invalid("--parameter goes without --policy-file");
+  const flags = { policyFile, ...(policy !== undefined && { routerMode: policy }) };
+  const loaded = await loadPolicy(flags, diskSources);
+  return { name: basename(policyFile), createCore: (stage) => coreOfStage(stage, loaded) };
 }
 
 function shapeOf({ workers, prefill, decode }: ReplayFlags): ReplayOptions["shape"] {

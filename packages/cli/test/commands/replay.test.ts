@@ -1,4 +1,4 @@
-import { mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -81,6 +81,30 @@ describe("baton replay", () => {
     });
   });
 
+  it("routes by a policy file", async () => {
+    const file = join(folder, "policy.yaml");
+    writeFileSync(
+      file,
+      `worker_selection:
+  aggregated: spread
+  instances:
+    - { name: spread, type: dynamo-default-cost-fn, parameters: { router_temperature: 2 } }
+`,
+    );
+    const same = ["--parameter", "router_temperature=2"];
+
+    const [own, given] = [
+      await baton([tiny, "--policy-file", file, "--json", "-"]),
+      await baton([tiny, ...same, "--json", "-"]),
+    ];
+
+    expect(own.err).toBe("");
+    expect(JSON.parse(own.out)).toMatchObject({
+      policy: "policy.yaml",
+      digest: JSON.parse(given.out).digest,
+    });
+  });
+
   it("takes options from the environment too", async () => {
     const env = { BATON_REPLAY_POLICY: "round-robin", BATON_REPLAY_WORKERS: "3" };
 
@@ -104,6 +128,12 @@ describe("baton replay", () => {
     ["no workers", [tiny, "--workers", "0"], /--workers/],
     ["a parameter that is no number", [tiny, "--parameter", "a=b"], /"a=b" is not NAME=VALUE/],
     ["an unknown parameter", [tiny, "--parameter", "a=1"], /no parameter "a"/],
+    ["a policy file that is not there", [tiny, "--policy-file", "none"], /none: the policy file/],
+    [
+      "parameters beside a policy file",
+      [tiny, "--policy-file", "none", "--parameter", "router_temperature=1"],
+      /--parameter goes without/,
+    ],
     ["ids of another length", [tiny, "--trace-block-size", "64"], /line 1: hash_ids has 14 ids/],
     ["a page that cannot be written", [tiny, "--html", "no/such/folder/x"], /--html: cannot write/],
     ["no trace", [], /missing required argument/],

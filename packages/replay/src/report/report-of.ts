@@ -28,7 +28,7 @@ export function reportOf(
   const { outcomes, refused, itlMs } = result.measurements;
   return {
     trace,
-    policy: options.policy,
+    policy: run.name,
     parameters: options.parameters,
     workers: Object.fromEntries(
       stagesOf(options.shape).map(({ stage, workers }) => [stage, workers]),

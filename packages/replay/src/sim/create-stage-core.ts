@@ -1,4 +1,5 @@
 import {
+  type BookingsOptions,
   createFlatIndex,
   createRoutingCore,
   createSelector,
@@ -8,8 +9,8 @@ import {
 } from "@baton/kv-router";
 import type { Stage } from "./stage-router.ts";
 
-/** Nobody reports what lives, and nothing is lost: bookings stay until they are released. */
-const bookings = {
+/** In a replay nobody reports what lives, and nothing is lost: bookings stay until they are released. */
+export const unlimitedBookings: BookingsOptions = {
   limit: Number.MAX_SAFE_INTEGER,
   graceMs: Number.POSITIVE_INFINITY,
   staleMs: Number.POSITIVE_INFINITY,
@@ -31,7 +32,7 @@ export function createStageCore(stage: Stage, { policy, parameters }: StagePolic
   const looksAtCaches = selector.usesCacheData && stage !== "decode";
   return createRoutingCore({
     selector,
-    bookings,
+    bookings: unlimitedBookings,
     tracking,
     ...(looksAtCaches && { index: createFlatIndex() }),
   });

@@ -29,6 +29,8 @@ export interface StageRouterDeps {
   readonly dispatch: (request: ReplayRequest, worker: ReplayWorker) => void;
 }
 
+/** Predictions whose time is over are forgotten once in so many choices. */
+const choicesPerSweep = 256;
 const frontendId: ActorId = actorId("replay");
 
 /** A router without a bus: chooses with the core, books, dispatches; what finds no room waits, first come, first served. */
@@ -42,6 +44,7 @@ export class StageRouter {
   readonly #byId: ReadonlyMap<string, ReplayWorker>;
   #waiting: ReplayRequest[] = [];
   #head = 0;
+  #choices = 0;
 
   constructor(
     options: { readonly stage: Stage; readonly blockSize: number },
@@ -81,8 +84,9 @@ export class StageRouter {
   }
 
   #tryPlace(request: ReplayRequest): boolean {
-    const { core, random } = this.#deps;
+    const { core, random, time } = this.#deps;
     this.#report();
+    if (++this.#choices % choicesPerSweep === 0) core.sweep(time.nowMs);
     const selection = core.choose(this.#coreRequest(request), random.number());
     if (selection.kind === "none" && selection.reason === "all_busy") return false;
     const worker = selection.kind === "selected" ? this.#byId.get(selection.workerId) : undefined;
