@@ -1,5 +1,5 @@
 import { connect, type Socket } from "node:net";
-import { RealClock, SeededRandom, silentLogger } from "@baton/runtime";
+import { createLogger, RealClock, SeededRandom } from "@baton/runtime";
 import { ApiServer, type ApiServerOptions } from "../../src/http/api-server.ts";
 import { defaultBodyLimits } from "../../src/http/body-limits.ts";
 import { ModelDirectory } from "../../src/relay/model-directory.ts";
@@ -11,6 +11,8 @@ import { pair } from "./relay-rig.ts";
 export class ApiRig {
   readonly port = new FakePort();
   readonly counted: string[] = [];
+  /** Warnings and errors. */
+  readonly logged: string[] = [];
   readonly server: ApiServer;
   url = "";
   why: string | null = null;
@@ -41,7 +43,10 @@ export class ApiRig {
         directory: new ModelDirectory(new FakeView(workers)),
         clock: new RealClock(),
         random: new SeededRandom("api"),
-        log: silentLogger(),
+        log: createLogger({
+          level: "warn",
+          destination: { write: (line) => this.logged.push(JSON.parse(line).msg) },
+        }),
         requests: { add: (_amount, labels) => this.counted.push(labels?.code ?? "") },
         clientsCut: {
           add: () => {
