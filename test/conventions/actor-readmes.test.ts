@@ -4,15 +4,13 @@ import { readText } from "./source-files.ts";
 
 /** Served by the runtime for every actor alike, and described in its README. */
 const everyActors = /heartbeat|\.probe\.|^baton\.probe|ping/;
-/** On the bus before anybody follows it: routers do, once they route by what caches hold. */
-const followedByNobody = /kv-event-aggregator\.kv\.feed$/;
 
 /** What an actor hears, as the words after the model in its subject, without ids. */
 function servedBy(role: ActorRole): string[] {
   return subjectTable
     .filter(({ subscribers }) => subscribers.includes(role))
     .map(({ pattern }) => pattern)
-    .filter((pattern) => !everyActors.test(pattern) && !followedByNobody.test(pattern))
+    .filter((pattern) => !everyActors.test(pattern))
     .map((pattern) =>
       pattern
         .split(".")

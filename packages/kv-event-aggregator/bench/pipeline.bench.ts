@@ -113,7 +113,13 @@ function packed(worker: Bus, aggregator: Bus, router: ActorContext): Pipeline {
   let arrived = 0;
   const index = createFlatIndex();
   const figures = new KvFeedFigures(router.metrics);
-  createKvFeedFollower(router, { model, index, slots: new RankSlots(), figures }).start();
+  createKvFeedFollower(router, {
+    model,
+    role: "prefill",
+    index,
+    slots: new RankSlots(),
+    figures,
+  }).start();
   // Heard after the follower: whatever is counted here is in the index.
   router.bus.subscribe(subjects.kvFeed(model), () => {
     arrived += 1;

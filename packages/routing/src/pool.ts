@@ -34,6 +34,8 @@ export interface IndexFeed {
 
 /** What a feed writes into. */
 export interface FeedTarget {
+  /** Whose caches it holds. */
+  readonly role: WorkerType;
   readonly index: PrefixIndex;
   readonly slots: RankSlots;
   /** Whether a worker's blocks are wanted. True for one that is not known yet. */
@@ -251,7 +253,7 @@ export class Pool {
     if (index === null) return;
     const wants = (workerId: WorkerId) =>
       (this.#types.get(workerId) ?? this.workerType) === this.workerType;
-    this.#feed = this.#deps.openFeed({ index, slots, wants });
+    this.#feed = this.#deps.openFeed({ role: this.workerType, index, slots, wants });
   }
 }
 

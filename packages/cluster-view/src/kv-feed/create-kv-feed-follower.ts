@@ -15,6 +15,7 @@ import {
   type ModelName,
   ServingError,
   type WorkerId,
+  type WorkerType,
 } from "@baton/protocol";
 import type { ActorContext, BusListener, Timer } from "@baton/runtime";
 import type { KvFeedFigures, KvFeedReading } from "./kv-feed-figures.ts";
@@ -22,6 +23,8 @@ import type { KvFeedFigures, KvFeedReading } from "./kv-feed-figures.ts";
 /** What a follower keeps, and of whom. */
 export interface KvFeedFollowerOptions {
   readonly model: ModelName;
+  /** Whose caches are followed, for the figures. */
+  readonly role: WorkerType;
   readonly index: PrefixIndex;
   /** The slots of ranks in the index, written by the follower and read by whoever scores. */
   readonly slots: RankSlots;
@@ -90,7 +93,7 @@ class BusKvFeedFollower implements KvFeedFollower {
   #heardAtMs: number | null = null;
 
   constructor(ctx: ActorContext, options: KvFeedFollowerOptions) {
-    const { index, model, slots, figures, limits } = options;
+    const { figures, index, limits, model, role, slots } = options;
     this.#ctx = ctx;
     this.#model = model;
     this.#figures = figures;
@@ -104,7 +107,7 @@ class BusKvFeedFollower implements KvFeedFollower {
           ctx.log.warn({ ...rank, model, problem: error.message }, "kv events malformed"),
       },
     );
-    this.#reading = { model, index, applier: this.#applier };
+    this.#reading = { model, role, index, applier: this.#applier };
   }
 
   get synced(): boolean {
@@ -296,7 +299,7 @@ class BusKvFeedFollower implements KvFeedFollower {
       return decode(payload);
     } catch (error) {
       // It stops here: what was lost with it shows as a gap.
-      this.#figures.malformed(this.#model);
+      this.#figures.malformed(this.#reading);
       this.#ctx.log.warn({ err: error, model: this.#model, what }, "message undecodable");
       return null;
     }

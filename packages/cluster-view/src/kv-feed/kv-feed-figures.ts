@@ -1,10 +1,12 @@
 import type { FeedApplier, FeedCounts, PrefixIndex } from "@baton/kv-router";
-import type { ModelName } from "@baton/protocol";
+import type { ModelName, WorkerType } from "@baton/protocol";
 import type { Counter, Metrics } from "@baton/runtime";
 
 /** What is read of one follower. */
 export interface KvFeedReading {
   readonly model: ModelName;
+  /** Whose caches are followed. */
+  readonly role: WorkerType;
   readonly index: PrefixIndex;
   readonly applier: FeedApplier;
 }
@@ -32,7 +34,7 @@ const events: Readonly<Record<keyof FeedCounts, string>> = {
   refused: "too_many_ranks",
 };
 
-/** The figures of all followers of one actor, each with its model as a label. Made once per actor. */
+/** The figures of all followers of one actor, each with its model and the type of its workers as labels. Made once per actor. */
 export class KvFeedFigures {
   readonly #followers = new Map<KvFeedReading, Partial<Record<keyof FeedCounts, number>>>();
   readonly #events: Counter;
@@ -45,10 +47,10 @@ export class KvFeedFigures {
         help,
         () =>
           [...this.#followers.keys()].map((follower) => [
-            { model: follower.model },
+            { model: follower.model, role: follower.role },
             read(follower),
           ]),
-        ["model"],
+        ["model", "role"],
       );
     gauge("blocks", "Blocks in the prefix index, each counted once.", ({ index }) => index.blocks);
     gauge("index_bytes", "Memory of the prefix index.", ({ index }) => index.bytes);
@@ -60,12 +62,13 @@ export class KvFeedFigures {
     gauge("recoveries", "Ranks that are being recovered.", ({ applier }) => applier.recovering);
     this.#events = metrics.counter(`${prefix}_events_total`, "What happened on the feed.", [
       "model",
+      "role",
       "event",
     ]);
     this.#malformed = metrics.counter(
       `${prefix}_malformed_messages_total`,
       "Messages of the feed and about it that could not be decoded.",
-      ["model"],
+      ["model", "role"],
     );
   }
 
@@ -79,18 +82,18 @@ export class KvFeedFigures {
   }
 
   /** A message could not be decoded. */
-  malformed(model: ModelName): void {
-    this.#malformed.add(1, { model });
+  malformed({ model, role }: Pick<KvFeedReading, "model" | "role">): void {
+    this.#malformed.add(1, { model, role });
   }
 
   /** Adds what a follower has counted since the last call: the hot path counts in plain numbers. */
   sync(follower: KvFeedReading): void {
     const seen = this.#followers.get(follower);
     if (seen === undefined) return;
-    const { applier, model } = follower;
+    const { applier, model, role } = follower;
     for (const key of Object.keys(events) as (keyof FeedCounts)[]) {
       const amount = applier.counts[key] - (seen[key] ?? 0);
-      if (amount > 0) this.#events.add(amount, { model, event: events[key] });
+      if (amount > 0) this.#events.add(amount, { model, role, event: events[key] });
       seen[key] = applier.counts[key];
     }
   }

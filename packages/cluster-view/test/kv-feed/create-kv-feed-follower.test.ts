@@ -12,7 +12,14 @@ function setUp(options: { readonly wants?: (id: string) => boolean } = {}) {
   const index = createRadixTree();
   const slots = new RankSlots();
   const figures = new KvFeedFigures(ctx.metrics);
-  const follower = createKvFeedFollower(ctx, { model, index, slots, figures, ...options });
+  const follower = createKvFeedFollower(ctx, {
+    model,
+    role: "prefill",
+    index,
+    slots,
+    figures,
+    ...options,
+  });
   const held = () => {
     const slot = slots.slotOf({ workerId: workerId("w"), generation: 1, dpRank: 0 });
     if (slot === undefined) return null;

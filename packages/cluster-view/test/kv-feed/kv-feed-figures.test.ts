@@ -4,13 +4,13 @@ import {
   FeedApplier,
   RankSlots,
 } from "@baton/kv-router";
-import { modelName, packKvEvents, workerId } from "@baton/protocol";
+import { modelName, packKvEvents, type WorkerType, workerId } from "@baton/protocol";
 import { createMetricsRegistry } from "@baton/runtime";
 import { describe, expect, it } from "vitest";
 import { KvFeedFigures } from "../../src/kv-feed/kv-feed-figures.ts";
 import { stored } from "../support/played-aggregator.ts";
 
-function reading(name: string, blocks: number) {
+function reading(name: string, blocks: number, role: WorkerType = "prefill") {
   const index = createRadixTree();
   const applier = new FeedApplier(defaultFeedApplierOptions, {
     index,
@@ -28,10 +28,22 @@ function reading(name: string, blocks: number) {
     const events = packKvEvents([stored(block)]);
     applier.take({ ...about, feedSequence: block, sequence: block, events }, 0);
   }
-  return { model: modelName(name), index, applier };
+  return { model: modelName(name), role, index, applier };
 }
 
 describe("KvFeedFigures", () => {
+  it("shows the followers of one model's pools apart", async () => {
+    const registry = createMetricsRegistry();
+    const figures = new KvFeedFigures(registry.forActor("decode-router", "r"));
+    figures.add(reading("one", 3, "decode"));
+    figures.add(reading("one", 5, "aggregated"));
+
+    const text = await registry.text();
+
+    expect(text).toMatch(/baton_kv_feed_blocks\{.*role="decode".*\} 3/);
+    expect(text).toMatch(/baton_kv_feed_blocks\{.*role="aggregated".*\} 5/);
+  });
+
   it("shows every model's followers apart, counts each event once, and forgets who has stopped", async () => {
     const registry = createMetricsRegistry();
     const figures = new KvFeedFigures(registry.forActor("decode-router", "r"));
@@ -41,7 +53,7 @@ describe("KvFeedFigures", () => {
 
     figures.sync(one);
     figures.sync(one);
-    figures.malformed(one.model);
+    figures.malformed(one);
     const text = await registry.text();
 
     expect(text).toMatch(/baton_kv_feed_blocks\{.*model="one".*\} 3/);

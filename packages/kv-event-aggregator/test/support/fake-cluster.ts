@@ -62,7 +62,7 @@ export function followFeed(cluster: MemoryCluster, id = "router") {
     if (epochs.at(-1) !== epoch) epochs.push(epoch);
   });
   const figures = new KvFeedFigures(ctx.metrics);
-  const follower = createKvFeedFollower(ctx, { model, index, slots, figures });
+  const follower = createKvFeedFollower(ctx, { model, role: "prefill", index, slots, figures });
   follower.start();
   /** The blocks on the device of a worker, in order; null if it has no slot. */
   const held = (worker: string, generation = 1): number[] | null => {
