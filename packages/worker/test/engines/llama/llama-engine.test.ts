@@ -187,8 +187,12 @@ describe.skipIf(installedLlama === undefined)(
         job([5], { logitBias: { "700": 1 } }),
         "invalid_request",
       ],
-      ["several choices", job([5], { n: 2 }), "unsupported"],
-      ["log-probabilities of the prompt", job([5], { promptLogprobs: 1 }), "unsupported"],
+      ["too much of the prompt", job([5], { promptLogprobs: 300_000 }), "unsupported"],
+      [
+        "a schema that is none",
+        job([5], { grammar: { kind: "json_schema", schema: "{" } }),
+        "invalid_request",
+      ],
       ["an adapter", { ...job([5]), lora: "a" }, "unsupported"],
     ])("refuses %s", async (_, work, code) => {
       await expect(prefill.prefill(work)).rejects.toMatchObject({ code });

@@ -1,0 +1,15 @@
+import { expect, it } from "vitest";
+import { invalidGrammar, unsupportedGrammar } from "../../../src/engines/grammar/grammar-errors.ts";
+
+it("names the client's field, and what of it", () => {
+  const cause = new Error("why");
+  expect(invalidGrammar("the schema is no JSON", cause)).toMatchObject({
+    code: "invalid_request",
+    details: { param: "response_format", problem: "the schema is no JSON" },
+    cause,
+  });
+  expect(unsupportedGrammar("pattern")).toMatchObject({
+    code: "unsupported",
+    details: { param: "response_format", problem: "pattern is not supported in a JSON schema" },
+  });
+});
