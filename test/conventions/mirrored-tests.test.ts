@@ -6,6 +6,7 @@ const startActor = "packages/runtime/test/start-actor.test.ts";
 const busContract = "packages/runtime/test/bus/bus-contract.ts";
 const registry = "packages/runtime/test/metrics-registry.test.ts";
 const relay = "packages/frontend/test/relay/relay.test.ts";
+const parseBody = "packages/frontend/test/http/parse-body.test.ts";
 const subjects = "packages/protocol/test/subjects.prop.test.ts";
 
 /** Files whose logic is held by a test at another place: parts that make sense only in the whole that is tested there. */
@@ -15,12 +16,27 @@ const heldElsewhere: readonly (readonly [file: string, test: string])[] = [
   ["packages/cli/src/commands/", up],
   ["packages/cli/src/observer.ts", up],
   ["packages/cli/src/up/", up],
-  ["packages/frontend/src/http/field-schemas.ts", "packages/frontend/test/http/parse-body.test.ts"],
-  ["packages/discovery/src/metrics.ts", "packages/discovery/test/actor.test.ts"],
+  ["packages/frontend/src/http/field-schemas.ts", parseBody],
+  ["packages/frontend/src/http/check-body.ts", parseBody],
+  ["packages/frontend/src/http/prompt-schema.ts", parseBody],
+  ["packages/frontend/src/http/read-messages.ts", parseBody],
+  ["packages/frontend/src/http/read-output.ts", parseBody],
+  ["packages/frontend/src/http/request-schema.ts", parseBody],
+  ["packages/frontend/src/http/response-format-schema.ts", parseBody],
   [
-    "packages/frontend/src/http/request-schema.ts",
-    "packages/frontend/test/http/parse-body.test.ts",
+    "packages/frontend/src/http/logprobs-json.ts",
+    "packages/frontend/test/http/answer-json.test.ts",
   ],
+  [
+    "packages/frontend/src/http/openapi/answer-schemas.ts",
+    "packages/frontend/test/http/openapi/openapi-document.test.ts",
+  ],
+  ["packages/frontend/src/http/replies.ts", "packages/frontend/test/http/api-server.test.ts"],
+  [
+    "packages/frontend/src/http/tokenize-schema.ts",
+    "packages/frontend/test/http/routes/tokenize-routes.test.ts",
+  ],
+  ["packages/discovery/src/metrics.ts", "packages/discovery/test/actor.test.ts"],
   ["packages/frontend/src/metrics.ts", "packages/frontend/test/actor.test.ts"],
   ["packages/frontend/src/relay/create-relay.ts", relay],
   ["packages/frontend/src/relay/leg.ts", relay],

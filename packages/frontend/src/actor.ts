@@ -1,7 +1,12 @@
 import { get } from "node:http";
 import { type ClusterView, createClusterView } from "@baton/cluster-view";
 import { createBlockHasherFromModule } from "@baton/kv-router";
-import { type ActorState, frontendFacts, type RouterRole } from "@baton/protocol";
+import {
+  type ActorState,
+  frontendFacts,
+  type RouterRole,
+  type ServingError,
+} from "@baton/protocol";
 import {
   type ActorContext,
   type ActorDefinition,
@@ -19,11 +24,13 @@ import { fetchArtifact } from "./prepare/artifact-source.ts";
 import { loadTextModel } from "./prepare/load-text-model.ts";
 import { createPrepareRequest } from "./prepare/prepare-request.ts";
 import { TextModels } from "./prepare/text-models.ts";
+import { TokenizeService } from "./prepare/tokenize-service.ts";
 import { createRelay } from "./relay/create-relay.ts";
-import { ModelDirectory } from "./relay/model-directory.ts";
+import { ModelDirectory, type ServedModel } from "./relay/model-directory.ts";
 import type { Relay } from "./relay/relay.ts";
 import type { RequestPort } from "./relay/request-port.ts";
 import { RequestTable } from "./relay/request-table.ts";
+import { whyNotRouted, whyNotServed } from "./relay/serving-check.ts";
 import type { RequestSink } from "./request/request-sink.ts";
 import type { ServingRequest } from "./request/serving-request.ts";
 
@@ -51,6 +58,7 @@ export function createFrontendCore(context: ActorContext, config: FrontendConfig
 class FrontendRelay implements FrontendCore {
   readonly directory: ModelDirectory;
   readonly metrics: FrontendMetrics;
+  readonly tokenizer: TokenizeService;
   readonly #context: ActorContext;
   readonly #view: ClusterView;
   readonly #relay: Relay;
@@ -71,6 +79,11 @@ class FrontendRelay implements FrontendCore {
     this.#textModels = new TextModels(config.maxTokenizers, async (model, checksum) => {
       const bytes = await fetchArtifact(source, model, checksum, config.artifactTimeoutMs);
       return loadTextModel(clock, bytes);
+    });
+    this.tokenizer = new TokenizeService({
+      directory: this.directory,
+      clock,
+      textModels: this.#textModels,
     });
     const prepare = createPrepareRequest({
       textModels: this.#textModels,
@@ -133,6 +146,14 @@ class FrontendRelay implements FrontendCore {
     return this.#relay.explain(request);
   }
 
+  /** Why a request of a model would not be served now; null if it would. */
+  whyUnready(model: ServedModel): ServingError | null {
+    return (
+      whyNotServed(model) ??
+      whyNotRouted((role) => this.#mayHaveRouter(role), model.name, model.mode === "disaggregated")
+    );
+  }
+
   async drain(): Promise<void> {
     await Promise.all([this.#explainService.drain(), this.#relay.drain()]);
   }
@@ -180,6 +201,8 @@ class FrontendActor implements ActorInstance {
     this.#core = new FrontendRelay(context, config);
     this.#api = new ApiServer(config, {
       port: this.#core,
+      tokenizer: this.#core.tokenizer,
+      whyUnready: (model) => this.#core.whyUnready(model),
       directory: this.#core.directory,
       clock: context.clock,
       random: context.random,

@@ -10,8 +10,9 @@ import {
   type onRequestHookHandler,
 } from "fastify";
 import type { Logger } from "pino";
-import type { ModelDirectory } from "../relay/model-directory.ts";
+import type { ModelDirectory, ServedModel } from "../relay/model-directory.ts";
 import type { RequestPort } from "../relay/request-port.ts";
+import type { TokenizePort } from "../relay/tokenize-port.ts";
 import type { BodyLimits } from "./body-limits.ts";
 import { BodyReceiver, type BodyReceiverLimits } from "./body-receiver.ts";
 import { Connections, type Exchange } from "./connections.ts";
@@ -21,9 +22,11 @@ import { type HttpLimits, HttpServer } from "./http-server.ts";
 import { BodyParser } from "./parse-body.ts";
 import { Replies } from "./replies.ts";
 import { AllowedMethods, type ApiRoute } from "./routes/api-route.ts";
+import { documentRoutes } from "./routes/document-routes.ts";
 import { generationRoutes } from "./routes/generation-routes.ts";
 import { modelRoutes } from "./routes/model-routes.ts";
 import { type MetricsPage, statusRoutes } from "./routes/status-routes.ts";
+import { tokenizeRoutes } from "./routes/tokenize-routes.ts";
 
 /** Bounds and addresses of the API. */
 export interface ApiServerOptions extends BodyLimits, BodyReceiverLimits, HttpLimits {
@@ -43,6 +46,7 @@ export interface ApiServerOptions extends BodyLimits, BodyReceiverLimits, HttpLi
 /** What the API stands on. */
 export interface ApiServerDeps {
   readonly port: RequestPort;
+  readonly tokenizer: TokenizePort;
   readonly directory: ModelDirectory;
   readonly clock: Clock;
   readonly random: Random;
@@ -50,6 +54,8 @@ export interface ApiServerDeps {
   readonly requests: Counter;
   readonly clientsCut: Counter;
   readonly connectionsRefused: Counter;
+  /** Why a request of a model would not be served now; null if it would. */
+  whyUnready(model: ServedModel): ServingError | null;
   /** Null where the host gives none. */
   readonly metricsPage: MetricsPage | null;
   /** The state of the actor: `null` while it takes requests, else why it does not. */
@@ -142,7 +148,8 @@ export class ApiServer {
     const replies = this.#replies;
     const { directory } = this.#deps;
     const bodies = new BodyParser(this.#options, () => onlyModel(directory));
-    return [
+    const routes: readonly ApiRoute[] = [
+      ...documentRoutes(() => routes, replies),
       ...generationRoutes({
         ...this.#deps,
         ...this.#options,
@@ -150,9 +157,11 @@ export class ApiServer {
         bodies,
         port: this.#deps.port,
       }),
-      ...modelRoutes(directory, replies),
+      ...modelRoutes({ ...this.#deps, replies }),
+      ...tokenizeRoutes({ ...this.#deps, onlyModel: () => onlyModel(directory), replies }),
       ...statusRoutes({ ...this.#deps, replies }),
     ];
+    return routes;
   }
 
   /** The framework finds the route. All else is done here: its own way to a body and an answer costs 10 µs more. */

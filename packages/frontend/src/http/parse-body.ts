@@ -84,11 +84,12 @@ const defaultCompletionTokens = 16;
 
 /** Reads the bodies of the endpoints that generate. */
 export class BodyParser {
-  readonly #schemas: BodySchemas;
+  /** The schemas that bodies are checked by. */
+  readonly schemas: BodySchemas;
   readonly #onlyModel: OnlyModel;
 
   constructor(limits: BodyLimits, onlyModel: OnlyModel = () => null) {
-    this.#schemas = bodySchemas(limits);
+    this.schemas = bodySchemas(limits);
     this.#onlyModel = onlyModel;
   }
 
@@ -139,11 +140,11 @@ export class BodyParser {
     refuseTooMuch(whole);
     switch (endpoint) {
       case "chat":
-        return readChat(check(this.#schemas.chat, whole));
+        return readChat(check(this.schemas.chat, whole));
       case "completions":
-        return readCompletion(check(this.#schemas.completions, whole));
+        return readCompletion(check(this.schemas.completions, whole));
       case "generate":
-        return this.#readGenerate(check(this.#schemas.generate, withoutUnservedSampling(whole)));
+        return this.#readGenerate(check(this.schemas.generate, withoutUnservedSampling(whole)));
     }
   }
 

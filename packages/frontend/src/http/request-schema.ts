@@ -20,11 +20,17 @@ const alternatives = () => integer(0, mostLogprobs).optional();
 /** How the output is sampled and where it ends: the same words in every body. */
 function samplingFields({ maxStopTexts }: BodyLimits) {
   return {
-    min_tokens: integer(0, mostTokens).optional(),
-    temperature: number(0, 2).optional(),
-    top_p: number(0, 1).optional(),
-    top_k: integer(-1, mostTokens).optional(),
-    min_p: number(0, 1).optional(),
+    min_tokens: integer(0, mostTokens)
+      .optional()
+      .describe("No end-of-generation or stop token before so many tokens."),
+    temperature: number(0, 2).optional().describe("0 takes the likeliest token."),
+    top_p: number(0, 1).optional().describe("Share of probability that is sampled from."),
+    top_k: integer(-1, mostTokens)
+      .optional()
+      .describe("So many tokens are sampled from; 0 and -1: all."),
+    min_p: number(0, 1)
+      .optional()
+      .describe("Tokens less likely than this share of the likeliest are left out."),
     presence_penalty: number(-2, 2).optional(),
     frequency_penalty: number(-2, 2).optional(),
     repetition_penalty: number(0, 10).gt(0, { error: "must be above 0" }).optional(),
@@ -32,7 +38,8 @@ function samplingFields({ maxStopTexts }: BodyLimits) {
       .number({ error: "must be a number" })
       .refine(Number.isInteger, { error: "must be a whole number" })
       .meta({ type: "integer" })
-      .optional(),
+      .optional()
+      .describe("The same seed repeats a generation."),
     stop: z
       .union(
         [
@@ -43,12 +50,14 @@ function samplingFields({ maxStopTexts }: BodyLimits) {
         ],
         { error: "must be a string or an array of strings" },
       )
-      .optional(),
+      .optional()
+      .describe("Texts that end a choice; they are not returned."),
     stop_token_ids: z
       .array(tokenIdSchema(), { error: "must be an array of token ids" })
       .max(128, { error: "must hold at most 128 ids" })
-      .optional(),
-    ignore_eos: boolean().optional(),
+      .optional()
+      .describe("Tokens that end a choice; they are counted, and not returned as text."),
+    ignore_eos: boolean().optional().describe("Go on where the model would end the generation."),
     logit_bias: z
       .record(z.string(), number(-100, 100), { error: "must map token ids to numbers" })
       .refine((bias) => Object.keys(bias).every((id) => /^\d{1,10}$/.test(id)), {
@@ -57,30 +66,39 @@ function samplingFields({ maxStopTexts }: BodyLimits) {
       .refine((bias) => Object.keys(bias).length <= 1_024, {
         error: "must hold at most 1024 tokens",
       })
-      .optional(),
-    n: integer(1, 128).optional(),
-    prompt_logprobs: alternatives(),
+      .optional()
+      .describe("What is added to the logits of tokens, by their ids."),
+    n: integer(1, 128).optional().describe("Choices of each prompt."),
+    prompt_logprobs: alternatives().describe(
+      "The log-probability of each prompt token, and of so many others; not in a stream.",
+    ),
   };
 }
 
 /** What a body says beside the prompt and how it goes on. */
 const requestFields = {
-  stream: boolean().optional(),
+  stream: boolean().optional().describe("Server-sent events in place of one answer."),
   stream_options: closedObject({
-    include_usage: boolean().nullish(),
-    continuous_usage_stats: boolean().nullish(),
+    include_usage: boolean().nullish().describe("A last event with what was used."),
+    continuous_usage_stats: boolean()
+      .nullish()
+      .describe("What was used so far in every event; needs `include_usage`."),
     // Pads events against eavesdroppers who see their lengths; there is nothing to pad here.
     include_obfuscation: boolean().nullish(),
   }).optional(),
-  cache_salt: cacheSaltSchema.optional(),
+  cache_salt: cacheSaltSchema
+    .optional()
+    .describe("Only requests with the same salt share cached prompts."),
   baton: batonSchema.optional(),
   nvext: nvextSchema.optional(),
 };
 
 const openAiFields = {
   model: text().min(1, { error: "must not be empty" }),
-  user: text().optional(),
-  response_format: responseFormatSchema.optional(),
+  user: text().optional().describe("Without effect."),
+  response_format: responseFormatSchema
+    .optional()
+    .describe("The form that the output must have, where the engine can."),
   ...requestFields,
 };
 
@@ -115,10 +133,10 @@ function chatBody(limits: BodyLimits) {
     {
       ...openAiFields,
       messages: messagesSchema,
-      max_tokens: maxTokens(),
-      max_completion_tokens: maxTokens(),
-      logprobs: boolean().optional(),
-      top_logprobs: alternatives(),
+      max_tokens: maxTokens().describe("Most tokens of a choice; without it as many as fit."),
+      max_completion_tokens: maxTokens().describe("The same, and wins."),
+      logprobs: boolean().optional().describe("The log-probability of each token."),
+      top_logprobs: alternatives().describe("And of so many others at its place."),
       ...samplingFields(limits),
     },
     bodyError,
@@ -132,10 +150,14 @@ function completionBody(limits: BodyLimits) {
       ...openAiFields,
       prompt: promptsSchema(limits),
       // With echo 0 is allowed: the prompt alone.
-      max_tokens: integer(0, mostTokens).optional(),
-      logprobs: alternatives(),
-      echo: boolean().optional(),
-      best_of: integer(1, 128).optional(),
+      max_tokens: integer(0, mostTokens)
+        .optional()
+        .describe("Most tokens of a choice, 16 without it; 0 with `echo`: the prompt alone."),
+      logprobs: alternatives().describe(
+        "The log-probability of each token, and of so many others; with `echo` the prompt's too.",
+      ),
+      echo: boolean().optional().describe("The prompt stands before each of its choices."),
+      best_of: integer(1, 128).optional().describe("Taken where it is `n`."),
       ...samplingFields(limits),
     },
     bodyError,
@@ -156,8 +178,10 @@ function generateBody(limits: BodyLimits) {
         })
         .meta({ type: "array", items: { type: "integer", minimum: 0 }, minItems: 1 }),
       sampling_params: closedObject({
-        max_tokens: maxTokens(),
-        logprobs: alternatives(),
+        max_tokens: maxTokens().describe("Most tokens of a choice; without it as many as fit."),
+        logprobs: alternatives().describe(
+          "The log-probability of each token, and of so many others.",
+        ),
         // The answer has no text either way.
         detokenize: boolean().optional(),
         ...samplingFields(limits),

@@ -2,6 +2,9 @@ import { ServingError } from "@baton/protocol";
 import type { RawBody } from "./check-body.ts";
 import type { Endpoint } from "./parse-body.ts";
 
+/** The bodies that are checked. */
+export type BodyKind = Endpoint | "tokenize";
+
 /** Says whether a value asks for what is the case anyway. */
 type IsNeutral = (value: unknown) => boolean;
 type FieldTable = Readonly<Record<string, IsNeutral>>;
@@ -59,7 +62,6 @@ const unservedFields: FieldTable = {
   verbosity: never,
   return_token_ids: is(false),
   return_tokens_as_token_ids: is(false),
-  add_generation_prompt: is(true),
   continue_final_message: is(false),
   chat_template: never,
   chat_template_kwargs: isEmpty,
@@ -73,10 +75,16 @@ const unservedFields: FieldTable = {
 };
 
 /** What is served elsewhere, or has another neutral value there. */
-const unservedAt: Readonly<Record<Endpoint, FieldTable>> = {
-  chat: { add_special_tokens: is(false), echo: is(false), suffix: is("") },
+const unservedAt: Readonly<Record<BodyKind, FieldTable>> = {
+  chat: {
+    add_special_tokens: is(false),
+    add_generation_prompt: is(true),
+    echo: is(false),
+    suffix: is(""),
+  },
   completions: { add_special_tokens: is(true), suffix: is("") },
   generate: { echo: is(false), response_format: never },
+  tokenize: {},
 };
 
 /** The same for `nvext`: what has no meaning here and would change the answer, or an effect elsewhere. */
@@ -98,7 +106,7 @@ const handoffFields: ReadonlySet<string> = new Set([
 ]);
 
 /** Throws `unsupported` or `invalid_request` for the first field that is not to be set. */
-export function refuseUnservedFields(endpoint: Endpoint, body: RawBody): void {
+export function refuseUnservedFields(endpoint: BodyKind, body: RawBody): void {
   const at = unservedAt[endpoint];
   for (const [field, value] of Object.entries(body)) {
     refuseHandoff(field, field);

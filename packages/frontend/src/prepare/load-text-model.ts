@@ -11,7 +11,7 @@ import {
 } from "@baton/text";
 import type { ChatMessage } from "../request/serving-request.ts";
 import { inSlices } from "./in-slices.ts";
-import type { TextModel, TokenDecoder } from "./text-model.ts";
+import type { RenderChatOptions, TextModel, TokenDecoder } from "./text-model.ts";
 
 /** Tokens and merges entered between two looks at the clock. */
 const buildItems = 2000;
@@ -74,14 +74,17 @@ class TokenizerTextModel implements TextModel {
     return job.ids();
   }
 
-  renderChat(messages: readonly ChatMessage[]): string {
+  renderChat(messages: readonly ChatMessage[], { opensTurn = true }: RenderChatOptions = {}) {
     if (this.#template === null) {
       const problem = "the model has no chat template; use /v1/completions";
       throw new ServingError("unsupported", { param: "messages", problem });
     }
     try {
       const plain = messages.map((message) => ({ ...message }));
-      return this.#template.render(plain, { nowMs: this.#clock.nowMs() });
+      return this.#template.render(plain, {
+        nowMs: this.#clock.nowMs(),
+        addGenerationPrompt: opensTurn,
+      });
     } catch (error) {
       if (!(error instanceof ChatTemplateError)) throw error;
       const problem = error.message;

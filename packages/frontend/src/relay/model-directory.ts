@@ -1,7 +1,18 @@
-import type { ClusterView, ModelView } from "@baton/cluster-view";
-import { gatherWorkerSets, modelReadiness } from "@baton/kv-router";
-import { type ModelCard, type ModelName, ServingError, type Why } from "@baton/protocol";
+import type { ClusterView, ModelView, WorkerView } from "@baton/cluster-view";
+import { gatherWorkerSets, modelReadiness, type WorkerSetFacts } from "@baton/kv-router";
+import {
+  type ModelCard,
+  type ModelName,
+  ServingError,
+  type Why,
+  type WorkerType,
+} from "@baton/protocol";
 import type { ServingMode } from "../request/request-sink.ts";
+
+/** The workers of one type and set of a model. */
+export interface ServedSet extends Pick<WorkerSetFacts, "workerType" | "set" | "needs"> {
+  readonly workers: readonly Pick<WorkerView, "id" | "state">[];
+}
 
 /** One model as requests meet it. */
 export interface ServedModel {
@@ -11,6 +22,12 @@ export interface ServedModel {
   /** How requests are served; null if they are not, and then `why` is set. */
   readonly mode: ServingMode | null;
   readonly why: Why | null;
+  /** In order of type and name. */
+  readonly sets: readonly ServedSet[];
+  /** Types that live workers wait for. */
+  readonly missing: readonly WorkerType[];
+  /** Types with more than one live set. */
+  readonly ambiguous: readonly WorkerType[];
   /** When the first of its workers started, epoch ms; 0 if there is none. */
   readonly sinceMs: number;
 }
@@ -50,7 +67,7 @@ function describe({ model, catalog, workers }: ModelView): ServedModel {
   const facts = gatherWorkerSets(
     workers.map(({ registration, state }) => ({ registration, state, conflicts: [] })),
   );
-  const { mode, why } = modelReadiness(facts);
+  const { mode, why, missing, ambiguous } = modelReadiness(facts);
   const speaker = workers.find(({ state }) => state === "live") ?? workers[0];
   const starts = workers.map(({ generation }) => generation);
   return {
@@ -58,8 +75,23 @@ function describe({ model, catalog, workers }: ModelView): ServedModel {
     card: speaker?.registration.card ?? null,
     mode: mode ?? null,
     why: mode === undefined ? (catalog.why ?? why ?? null) : null,
+    sets: facts.map(({ workerType, set, needs }) => ({
+      workerType,
+      set,
+      needs,
+      workers: workers
+        .filter((one) => one.workerType === workerType && one.registration.set === set)
+        .map(({ id, state }) => ({ id, state })),
+    })),
+    missing,
+    ambiguous,
     sinceMs: starts.length === 0 ? 0 : Math.min(...starts),
   };
+}
+
+/** Whether any worker takes requests. */
+export function hasLiveWorker({ sets }: Pick<ServedModel, "sets">): boolean {
+  return sets.some(({ workers }) => workers.some(({ state }) => state === "live"));
 }
 
 const maxShown = 300;

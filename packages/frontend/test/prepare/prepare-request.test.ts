@@ -62,7 +62,7 @@ describe("preparing a request", () => {
     });
     const ids = await prepare({ prompt: { kind: "tokens", tokens: Uint32Array.of(1, 2, 3) } });
 
-    expect(chat.promptTokens).toBe("user:Hi\n".length);
+    expect(chat.promptTokens).toBe("user:Hi\nassistant:".length);
     expect(GenerationWork.decode(ids.work).tokens).toEqual(Uint32Array.of(1, 2, 3));
   });
 

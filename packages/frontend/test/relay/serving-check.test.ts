@@ -9,6 +9,9 @@ const model: ServedModel = {
   card: null,
   mode: "disaggregated",
   why: null,
+  sets: [],
+  missing: [],
+  ambiguous: [],
   sinceMs: 0,
 };
 const codeOf = (error: ServingError | null): string =>

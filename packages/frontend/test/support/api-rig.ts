@@ -1,25 +1,39 @@
 import { connect, type Socket } from "node:net";
+import type { ServingError } from "@baton/protocol";
 import { createLogger, RealClock, SeededRandom } from "@baton/runtime";
 import { ApiServer, type ApiServerOptions } from "../../src/http/api-server.ts";
 import { defaultBodyLimits } from "../../src/http/body-limits.ts";
+import { TextModels } from "../../src/prepare/text-models.ts";
+import { TokenizeService } from "../../src/prepare/tokenize-service.ts";
 import { ModelDirectory } from "../../src/relay/model-directory.ts";
+import { whyNotServed } from "../../src/relay/serving-check.ts";
 import { FakePort } from "./fake-port.ts";
+import { fakeTextModel } from "./fake-text-model.ts";
 import { FakeView, type WorkerSpec } from "./fake-view.ts";
 import { pair } from "./relay-rig.ts";
 
 /** An API on a free port of this machine, above a port that the test answers for. */
 export class ApiRig {
   readonly port = new FakePort();
+  readonly view: FakeView;
+  readonly directory: ModelDirectory;
   readonly counted: string[] = [];
   /** Warnings and errors. */
   readonly logged: string[] = [];
   readonly server: ApiServer;
   url = "";
   why: string | null = null;
+  /** What the relay says beside what the directory knows. */
+  unready: ServingError | null = null;
   cut = 0;
   connectionsRefused = 0;
 
   constructor(options: Partial<ApiServerOptions> = {}, workers: readonly WorkerSpec[] = pair) {
+    this.view = new FakeView(workers);
+    const clock = new RealClock();
+    const directory = new ModelDirectory(this.view);
+    this.directory = directory;
+    const textModels = new TextModels(1, () => Promise.resolve(fakeTextModel));
     this.server = new ApiServer(
       {
         ...defaultBodyLimits,
@@ -40,8 +54,10 @@ export class ApiRig {
       },
       {
         port: this.port,
-        directory: new ModelDirectory(new FakeView(workers)),
-        clock: new RealClock(),
+        tokenizer: new TokenizeService({ clock, directory, textModels }),
+        whyUnready: (model) => this.unready ?? whyNotServed(model),
+        directory,
+        clock,
         random: new SeededRandom("api"),
         log: createLogger({
           level: "warn",

@@ -7,7 +7,9 @@ export const endToken = 3;
 export const fakeTextModel: TextModel = {
   vocabularySize: 256,
   encode: (text) => Promise.resolve(Uint32Array.from(new TextEncoder().encode(text))),
-  renderChat: (messages) => messages.map(({ role, content }) => `${role}:${content}\n`).join(""),
+  renderChat: (messages, { opensTurn = true } = {}) =>
+    messages.map(({ role, content }) => `${role}:${content}\n`).join("") +
+    (opensTurn ? "assistant:" : ""),
   decoder: () => {
     const decoder = new TextDecoder();
     return {

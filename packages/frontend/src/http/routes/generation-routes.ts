@@ -8,12 +8,20 @@ import type { AnswerFrame } from "../answer-json.ts";
 import { type AnswerSink, StreamedAnswer, WholeAnswer } from "../answers.ts";
 import { sinkInWordsOf } from "../field-words.ts";
 import { OpenAnswers } from "../open-answers.ts";
+import {
+  chatAnswer,
+  chatChunk,
+  completionAnswer,
+  completionChunk,
+  generateAnswer,
+  generateChunk,
+} from "../openapi/answer-schemas.ts";
 import type { BodyParser, Endpoint, ParsedBody } from "../parse-body.ts";
 import type { Replies } from "../replies.ts";
 import { routeAnswer } from "../route-json.ts";
 import { StreamWriter } from "../stream-writer.ts";
 import { submitPrompts, withoutOutput } from "../submit-prompts.ts";
-import type { ApiRoute } from "./api-route.ts";
+import { type ApiRoute, generationErrors, type RouteDoc } from "./api-route.ts";
 
 /** What the routes that generate stand on. */
 export interface GenerationRoutesDeps {
@@ -34,21 +42,40 @@ const eventStreamHeaders = {
   "x-accel-buffering": "no",
 };
 
-/** The paths of the API that generate, and what they generate. */
-export const generationPaths: Readonly<Record<string, Endpoint>> = {
-  "/v1/chat/completions": "chat",
-  "/v1/completions": "completions",
-  "/inference/v1/generate": "generate",
-};
-
 /** The routes that generate. They check form; whatever a request means is the request port's. */
 export function generationRoutes(deps: GenerationRoutesDeps): readonly ApiRoute[] {
   const generation = new Generation(deps);
-  return Object.entries(generationPaths).map(([path, endpoint]) => ({
+  const route = (endpoint: Endpoint, doc: Omit<RouteDoc, "body" | "errors">): ApiRoute => ({
     method: "POST",
-    path,
+    path: doc.path,
+    docs: [{ ...doc, body: deps.bodies.schemas[endpoint], errors: generationErrors }],
     handle: (request, reply) => generation.generate(endpoint, request, reply),
-  }));
+  });
+  return [
+    route("chat", {
+      path: "/v1/chat/completions",
+      name: "Chat",
+      summary: "The next turn of a chat.",
+      answer: chatAnswer,
+      chunk: chatChunk,
+    }),
+    route("completions", {
+      path: "/v1/completions",
+      name: "Completion",
+      summary: "What follows a text, or each of several.",
+      description: "Each prompt is a request of its own; if one fails, all do.",
+      answer: completionAnswer,
+      chunk: completionChunk,
+    }),
+    route("generate", {
+      path: "/inference/v1/generate",
+      name: "Generate",
+      summary: "The token ids that follow token ids.",
+      description: "`model` may be left out where one model is served.",
+      answer: generateAnswer,
+      chunk: generateChunk,
+    }),
+  ];
 }
 
 class Generation {

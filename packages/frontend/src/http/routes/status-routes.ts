@@ -1,5 +1,6 @@
-import type { ModelDirectory } from "../../relay/model-directory.ts";
+import { hasLiveWorker, type ModelDirectory } from "../../relay/model-directory.ts";
 import { refusal } from "../error-body.ts";
+import { healthAnswer, liveAnswer } from "../openapi/answer-schemas.ts";
 import type { Replies } from "../replies.ts";
 import type { ApiRoute } from "./api-route.ts";
 
@@ -26,11 +27,30 @@ export function statusRoutes(deps: StatusRoutesDeps): readonly ApiRoute[] {
     {
       method: "GET",
       path: "/live",
+      docs: [
+        {
+          path: "/live",
+          name: "Live",
+          summary: "That the Frontend lives.",
+          answer: liveAnswer,
+          errors: [],
+        },
+      ],
       handle: (request, reply) => replies.sendJson(request, reply, '{"status":"live"}'),
     },
     {
       method: "GET",
       path: "/health",
+      docs: [
+        {
+          path: "/health",
+          name: "Health",
+          summary: "Whether the Frontend takes requests and any worker answers.",
+          description: "503 with the same fields if not.",
+          answer: healthAnswer,
+          errors: [],
+        },
+      ],
       handle: (request, reply) => {
         const { isHealthy, body } = health(deps);
         replies.sendJson(request, reply, body, isHealthy ? 200 : 503);
@@ -39,6 +59,15 @@ export function statusRoutes(deps: StatusRoutesDeps): readonly ApiRoute[] {
     {
       method: "GET",
       path: "/metrics",
+      docs: [
+        {
+          path: "/metrics",
+          name: "Metrics",
+          summary: "Figures, as Prometheus reads them.",
+          answer: "text/plain",
+          errors: ["route_not_found"],
+        },
+      ],
       handle: async (request, reply) => {
         const page = deps.metricsPage;
         if (page === null) throw refusal("route_not_found", "metrics are on the admin port");
@@ -50,8 +79,9 @@ export function statusRoutes(deps: StatusRoutesDeps): readonly ApiRoute[] {
 }
 
 function health({ directory, whyNotServing }: StatusRoutesDeps) {
-  const why = whyNotServing();
-  const models = directory.all().map(({ name, mode, why: reason }) => ({
+  const all = directory.all();
+  const why = whyNotServing() ?? (all.some(hasLiveWorker) ? null : "no worker answers");
+  const models = all.map(({ name, mode, why: reason }) => ({
     id: name,
     ready: mode !== null,
     mode,
