@@ -83,23 +83,32 @@ export function chatRequest(
 export function readAnswers(heard: string): readonly RawAnswer[] {
   const answers: RawAnswer[] = [];
   for (let at = 0; at < heard.length; ) {
-    const end = heard.indexOf("\r\n\r\n", at);
-    if (end === -1) break;
-    const [start = "", ...lines] = heard.slice(at, end).split("\r\n");
-    const status = Number(/^HTTP\/1\.1 (\d{3}) /.exec(`${start} `)?.[1] ?? Number.NaN);
-    if (Number.isNaN(status)) throw new Error(`no answer begins so: ${start}`);
-    const headers = Object.fromEntries(
-      lines.map((line) => {
-        const colon = line.indexOf(": ");
-        return [line.slice(0, colon).toLowerCase(), line.slice(colon + 2)];
-      }),
-    );
-    const body = bodyAt(heard, end + 4, status, headers);
-    if (body === null) break;
-    if (status >= 200) answers.push({ status, headers, body: body.text });
-    at = body.end;
+    const read = readAnswer(heard, at);
+    if (read === null) break;
+    if (read.answer.status >= 200) answers.push(read.answer);
+    at = read.end;
   }
   return answers;
+}
+
+/** The answer that begins at `at`, and where it ends; null if it is not whole. Throws if none begins there. */
+export function readAnswer(
+  heard: string,
+  at: number,
+): { readonly answer: RawAnswer; readonly end: number } | null {
+  const end = heard.indexOf("\r\n\r\n", at);
+  if (end === -1) return null;
+  const [start = "", ...lines] = heard.slice(at, end).split("\r\n");
+  const status = Number(/^HTTP\/1\.1 (\d{3}) /.exec(`${start} `)?.[1] ?? Number.NaN);
+  if (Number.isNaN(status)) throw new Error(`no answer begins so: ${start}`);
+  const headers = Object.fromEntries(
+    lines.map((line) => {
+      const colon = line.indexOf(": ");
+      return [line.slice(0, colon).toLowerCase(), line.slice(colon + 2)];
+    }),
+  );
+  const body = bodyAt(heard, end + 4, status, headers);
+  return body && { answer: { status, headers, body: body.text }, end: body.end };
 }
 
 function bodyAt(
