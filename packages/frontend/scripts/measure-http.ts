@@ -31,7 +31,7 @@ else await serve();
 
 /** The server's process: answers each request at once, and each message with its own usage. */
 async function serve(): Promise<void> {
-  const rig = await new ApiRig({ maxBodyBytes: 8 * mebi, maxInFlight: 8_192 }).start();
+  const rig = await new ApiRig({ maxBodyBytes: 8 * mebi, maxReceivingBytes: 256 * mebi }).start();
   rig.port.onSubmit = (sink) => {
     rig.port.requests.length = 0;
     rig.port.sinks.length = 0;

@@ -145,6 +145,7 @@ const prepareRequest = createPrepareRequest({
   textModels: models,
   hasher: createBlockHasherFromModule(),
   random,
+  maxPromptLogprobs: 0,
   maxWorkBytes: () => 2 ** 26,
 });
 const prepare = (prompt: ServingRequest["prompt"]) => () =>

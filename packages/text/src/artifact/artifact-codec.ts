@@ -18,8 +18,8 @@ const normalizedBit = 2;
 
 // v1: { format, version, tokenBytes, tokenLengths (LEB128 each), merges (2 or 3 bytes an id, little endian),
 //       ignoreMerges, added: [[id, content, special | normalized << 1], ...], preTokenizer: family or
-//       [["pattern", source] | ["digits", individual], ...], normalizer, prefixIds, suffixIds, bosId, eosId,
-//       endOfGenerationIds, chatTemplate }
+//       [["pattern", source] | ["digits", individual], ...], normalizer, keepsUnknownBytes? (only
+//       if true), prefixIds, suffixIds, bosId, eosId, endOfGenerationIds, chatTemplate }
 
 /** The compact form of a tokenizer: one msgpack map, the same bytes for the same artifact. */
 export function encodeTokenizerArtifact(artifact: TokenizerArtifact): Uint8Array {
@@ -37,6 +37,7 @@ export function encodeTokenizerArtifact(artifact: TokenizerArtifact): Uint8Array
     ]),
     preTokenizer: encodePreTokenizer(artifact.preTokenizer),
     normalizer: artifact.normalizer,
+    ...(artifact.keepsUnknownBytes === true ? { keepsUnknownBytes: true } : {}),
     prefixIds: [...artifact.prefixIds],
     suffixIds: [...artifact.suffixIds],
     bosId: artifact.bosId,
@@ -83,6 +84,7 @@ export function decodeTokenizerArtifact(bytes: Uint8Array): TokenizerArtifact {
     addedTokens: readArray(map, "added").map((entry, index) => readAdded(entry, index, size)),
     preTokenizer: readPreTokenizer(map.preTokenizer),
     normalizer: readNormalizer(map.normalizer),
+    ...(map.keepsUnknownBytes === true ? { keepsUnknownBytes: true } : {}),
     prefixIds: readIds(map, "prefixIds", size),
     suffixIds: readIds(map, "suffixIds", size),
     bosId: map.bosId === null ? null : readId(map.bosId, "bosId", size),

@@ -36,6 +36,11 @@ export interface TokenizerArtifact {
   readonly addedTokens: readonly AddedToken[];
   readonly preTokenizer: PreTokenizer;
   readonly normalizer: Normalizer;
+  /**
+   * Whether a byte that is no token stands between its neighbours while they merge, and is dropped afterwards, as llama.cpp
+   * does; the reference library drops it first. Without it, the latter.
+   */
+  readonly keepsUnknownBytes?: boolean;
   /** Ids put in front of a text and after it when special tokens are asked for (BOS). */
   readonly prefixIds: readonly number[];
   readonly suffixIds: readonly number[];

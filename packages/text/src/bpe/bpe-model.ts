@@ -8,6 +8,7 @@ import { LongWordMerge } from "./long-word-merge.ts";
 import { mergeShortWord, mostLinearSymbols } from "./merge-short-word.ts";
 import type { MergeTable } from "./merge-table.ts";
 import type { TokenByteTable } from "./token-byte-table.ts";
+import { type droppedByte, unknownByte } from "./unknown-byte.ts";
 import { hashWord, longestRememberedWord, WordMemo } from "./word-memo.ts";
 
 /** Words above this many UTF-16 units are merged in steps by whoever encodes in steps: 2,048 take about 1 ms. */
@@ -20,20 +21,26 @@ export class BpeModel {
   private readonly merges: MergeTable;
   private readonly words: TokenByteTable;
   private readonly ignoreMerges: boolean;
-  /** The id of each byte as a token, -1 where the vocabulary has none. */
+  /** The id of each byte as a token; where the vocabulary has none, `droppedByte` or `unknownByte`. */
   private readonly byteIds: Int32Array;
   private readonly memo = new WordMemo();
   // Scratch of one call: nobody holds them across calls.
   private bytes = new Uint8Array(scratchBytes);
   private symbols = new Int32Array(scratchBytes);
 
-  constructor(merges: MergeTable, words: TokenByteTable, ignoreMerges: boolean) {
+  constructor(
+    merges: MergeTable,
+    words: TokenByteTable,
+    ignoreMerges: boolean,
+    unknown: typeof droppedByte | typeof unknownByte,
+  ) {
     this.merges = merges;
     this.words = words;
     this.ignoreMerges = ignoreMerges;
-    this.byteIds = Int32Array.from({ length: 256 }, (_, byte) =>
-      words.find(Uint8Array.of(byte), 0, 1),
-    );
+    this.byteIds = Int32Array.from({ length: 256 }, (_, byte) => {
+      const id = words.find(Uint8Array.of(byte), 0, 1);
+      return id < 0 ? unknown : id;
+    });
   }
 
   /** Appends the ids of the word `units[at, end)`, which is well-formed UTF-16. */
@@ -76,7 +83,10 @@ export class BpeModel {
     }
     const remaining = mergeShortWord(this.merges, this.symbols, count);
     for (let index = 0; index < remaining; index += 1) {
-      out.push(this.symbols[index]!);
+      const id = this.symbols[index]!;
+      if (id !== unknownByte) {
+        out.push(id);
+      }
     }
   }
 
@@ -88,7 +98,7 @@ export class BpeModel {
     return id >= 0;
   }
 
-  /** One symbol per byte. A byte that is no token is dropped, as the reference does. */
+  /** One symbol per byte, none for a byte that is dropped. */
   private readSymbols(bytes: Uint8Array, byteCount: number, symbols: Int32Array): number {
     let count = 0;
     for (let index = 0; index < byteCount; index += 1) {

@@ -3,6 +3,7 @@ import { TokenizerFormatError } from "../tokenizer-format-error.ts";
 import { BpeModel } from "./bpe-model.ts";
 import { MergeTable } from "./merge-table.ts";
 import { TokenByteTable } from "./token-byte-table.ts";
+import { droppedByte, unknownByte } from "./unknown-byte.ts";
 
 /** Builds the tables of a tokenizer in steps: a vocabulary of 128,000 with its merges takes 10 to 30 ms. */
 export class BpeModelBuild {
@@ -53,7 +54,12 @@ export class BpeModelBuild {
 
   /** The model, once `step` has returned true. */
   finish(): BpeModel {
-    return new BpeModel(this.merges, this.words, this.artifact.ignoreMerges);
+    return new BpeModel(
+      this.merges,
+      this.words,
+      this.artifact.ignoreMerges,
+      this.artifact.keepsUnknownBytes === true ? unknownByte : droppedByte,
+    );
   }
 
   private enterMerge(rank: number): void {

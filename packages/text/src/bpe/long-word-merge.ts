@@ -1,6 +1,7 @@
 import type { IdBuffer } from "./id-buffer.ts";
 import type { MergeTable } from "./merge-table.ts";
 import { RankHeap } from "./rank-heap.ts";
+import { unknownByte } from "./unknown-byte.ts";
 
 const none = -1;
 /** Entering a symbol, or putting one in order, costs about an eighth of merging a pair. */
@@ -57,7 +58,9 @@ export class LongWordMerge {
   write(maxIds: number, out: IdBuffer): boolean {
     let at = this.written;
     for (let left = maxIds; left > 0 && at !== none; left -= 1, at = this.next[at]!) {
-      out.push(this.ids[at]!);
+      if (this.ids[at] !== unknownByte) {
+        out.push(this.ids[at]!);
+      }
     }
     this.written = at;
     return at === none;

@@ -21,7 +21,7 @@ export class LongWord {
   private merge: LongWordMerge | undefined;
   private isMerged = false;
 
-  /** The word `units[at, end)`, which must stay as it is. `byteIds` are the ids of the bytes, -1 for one that is no token. */
+  /** The word `units[at, end)`, which must stay as it is. `byteIds` are the symbols of the bytes, below 0 for one that is dropped. */
   constructor(
     merges: MergeTable,
     byteIds: Int32Array,
@@ -61,7 +61,7 @@ export class LongWord {
     this.measured = to;
   }
 
-  /** One symbol per byte. A byte that is no token is dropped, as the reference does. */
+  /** One symbol per byte, none for a byte that is dropped. */
   private readSymbols(maxUnits: number): void {
     const { units, byteIds } = this;
     this.symbols ??= new Int32Array(this.byteCount);

@@ -1,9 +1,13 @@
 import { byteOfCharacter } from "../artifact/byte-alphabet.ts";
 import { endOfGenerationIds } from "../artifact/end-of-generation.ts";
 import { layOutTokens } from "../artifact/token-list.ts";
-import type { AddedToken, TokenizerArtifact } from "../artifact/tokenizer-artifact.ts";
+import type {
+  AddedToken,
+  PreTokenizer,
+  TokenizerArtifact,
+} from "../artifact/tokenizer-artifact.ts";
 import { TokenByteTable } from "../bpe/token-byte-table.ts";
-import type { PreTokenizerFamily } from "../scan/split-rules.ts";
+import { deepSeekV3Rules, type PreTokenizerFamily } from "../scan/split-rules.ts";
 import { decodeUtf8 } from "../stream/decode-utf8.ts";
 import { TokenizerFormatError } from "../tokenizer-format-error.ts";
 import { NeedMoreBytes } from "./gguf-cursor.ts";
@@ -12,7 +16,7 @@ import { type GgufMetadata, readMetadata } from "./read-metadata.ts";
 
 /** What llama.cpp does with a pre-tokenizer of a certain name. */
 interface PreTokenizerRule {
-  readonly family: PreTokenizerFamily;
+  readonly preTokenizer: PreTokenizer;
   readonly ignoreMerges: boolean;
   /** Whether BOS is put in front where the file does not say. */
   readonly addsBos: boolean;
@@ -20,11 +24,23 @@ interface PreTokenizerRule {
 
 /** Only names whose ids were found equal to llama.cpp's. */
 const preTokenizers: Readonly<Record<string, PreTokenizerRule>> = {
-  "gpt-2": { family: "gpt-2", ignoreMerges: false, addsBos: false },
-  smollm: { family: "smollm", ignoreMerges: false, addsBos: false },
-  "llama-bpe": { family: "llama-3", ignoreMerges: true, addsBos: true },
-  qwen2: { family: "qwen-2", ignoreMerges: false, addsBos: false },
+  "gpt-2": { preTokenizer: family("gpt-2"), ignoreMerges: false, addsBos: false },
+  smollm: { preTokenizer: family("smollm"), ignoreMerges: false, addsBos: false },
+  "llama-bpe": { preTokenizer: family("llama-3"), ignoreMerges: true, addsBos: true },
+  qwen2: { preTokenizer: family("qwen-2"), ignoreMerges: false, addsBos: false },
+  qwen35: { preTokenizer: family("qwen-3.5"), ignoreMerges: false, addsBos: false },
+  "gpt-4o": { preTokenizer: family("gpt-4o"), ignoreMerges: false, addsBos: false },
+  tekken: { preTokenizer: family("tekken"), ignoreMerges: true, addsBos: true },
+  "deepseek-v3": {
+    preTokenizer: { kind: "rules", rules: deepSeekV3Rules },
+    ignoreMerges: false,
+    addsBos: false,
+  },
 };
+
+function family(name: PreTokenizerFamily): PreTokenizer {
+  return { kind: "family", family: name };
+}
 
 const unknownType = 2;
 const controlType = 3;
@@ -80,8 +96,9 @@ function readArtifact(metadata: GgufMetadata, bytes: Uint8Array): TokenizerArtif
     merges: readMerges(metadata, bytes, laidOut.tokenBytes, laidOut.tokenOffsets),
     ignoreMerges: rule.ignoreMerges,
     addedTokens,
-    preTokenizer: { kind: "family", family: rule.family },
+    preTokenizer: rule.preTokenizer,
     normalizer: "none",
+    keepsUnknownBytes: true,
     prefixIds: addsBos && bosId !== null ? [bosId] : [],
     suffixIds: addsEos && eosId !== null ? [eosId] : [],
     bosId,

@@ -15,7 +15,7 @@ import {
 /** One word of GPT-2: `'s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+`. */
 export function scanGpt2(units: Uint16Array, at: number, end: number, flags: Uint8Array): number {
   if (units[at] === apostrophe) {
-    const contraction = contractionEnd(units, at, end, false);
+    const contraction = contractionEnd(units, at, end, "lower");
     if (contraction > at) {
       return contraction;
     }

@@ -1,6 +1,11 @@
 // Hot: once per word. Bench: bench/tokenizer.bench.ts.
 
-import { letterFlag, lineBreakFlag, numberFlag } from "../unicode/character-flags.ts";
+import {
+  letterFlag,
+  lineBreakFlag,
+  notSymbolFlags,
+  numberFlag,
+} from "../unicode/character-flags.ts";
 import { contractionEnd } from "./contraction-end.ts";
 import {
   apostrophe,
@@ -32,7 +37,7 @@ function scanWord(
   numbersTogether: number,
 ): number {
   if (units[at] === apostrophe) {
-    const contraction = contractionEnd(units, at, end, true);
+    const contraction = contractionEnd(units, at, end, "unicode");
     if (contraction > at) {
       return contraction;
     }
@@ -51,5 +56,5 @@ function scanWord(
       return letters;
     }
   }
-  return symbolsOrWhiteSpaceEnd(units, at, end, flags, false);
+  return symbolsOrWhiteSpaceEnd(units, at, end, flags, notSymbolFlags, false);
 }

@@ -1,11 +1,6 @@
 // Hot: a few calls per word, about 10^6 words a second. Bench: bench/tokenizer.bench.ts.
 
-import {
-  lineBreakFlag,
-  notSymbolFlags,
-  numberFlag,
-  spaceFlag,
-} from "../unicode/character-flags.ts";
+import { lineBreakFlag, numberFlag, spaceFlag } from "../unicode/character-flags.ts";
 
 /**
  * Finds where the word that begins at `at` ends.
@@ -131,18 +126,19 @@ export function numbersEnd(
 
 /**
  * The alternatives that the newer families end with: ` ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+`,
- * with slashes among the line breaks after symbols if `slashes`.
+ * with slashes among the line breaks after symbols if `slashes`. What has one of the flags in `notSymbol` is no symbol.
  */
 export function symbolsOrWhiteSpaceEnd(
   units: Uint16Array,
   at: number,
   end: number,
   flags: Uint8Array,
+  notSymbol: number,
   slashes: boolean,
 ): number {
   const start = skipOneSpace(units, at, end);
-  if ((flagsAt(units, start, flags) & notSymbolFlags) === 0) {
-    const symbols = runEndWithout(units, start, end, flags, notSymbolFlags);
+  if ((flagsAt(units, start, flags) & notSymbol) === 0) {
+    const symbols = runEndWithout(units, start, end, flags, notSymbol);
     return lineBreaksEnd(units, symbols, end, flags, slashes);
   }
   const run = runEnd(units, at, end, flags, spaceFlag);

@@ -12,6 +12,9 @@ export const lineBreakFlag = 8;
 export const upperPartFlag = 16;
 /** What may stand in the lower-case part of an o200k word: Ll, Lm, Lo, M. */
 export const lowerPartFlag = 32;
+/** A letter but one of a to z, and a letter but one of A to Z: the two parts of words where only ASCII has case. */
+export const notAsciiLowerFlag = 64;
+export const notAsciiUpperFlag = 128;
 
 /** Letters, numbers and white space: what is none of them is called a symbol here. */
 export const notSymbolFlags: number = letterFlag | numberFlag | spaceFlag;
@@ -33,6 +36,15 @@ function makeTable(): Uint8Array {
     for (let codePoint = range.first; codePoint <= range.last; codePoint += 1) {
       flags[codePoint]! |= spaceFlag;
     }
+  }
+  for (let codePoint = 0; codePoint < flags.length; codePoint += 1) {
+    if ((flags[codePoint]! & letterFlag) !== 0) {
+      flags[codePoint]! |= notAsciiLowerFlag | notAsciiUpperFlag;
+    }
+  }
+  for (let codePoint = 0x41; codePoint <= 0x5a; codePoint += 1) {
+    flags[codePoint]! &= ~notAsciiUpperFlag;
+    flags[codePoint + 0x20]! &= ~notAsciiLowerFlag;
   }
   flags[0x0a]! |= lineBreakFlag;
   flags[0x0d]! |= lineBreakFlag;

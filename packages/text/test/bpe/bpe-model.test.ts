@@ -45,6 +45,9 @@ describe("BpeModel", () => {
     const without = Uint8Array.from(tokenBytes);
     without[tokenOffsets[id("x")] ?? 0] = 0x79;
     expect(encode(makeModel({ tokenBytes: without }), "axb")).toEqual([259]);
+    const keeps = makeModel({ tokenBytes: without, keepsUnknownBytes: true });
+    expect(encode(keeps, "axb")).toEqual([id("a"), id("b")]);
+    expect(encode(keeps, "axb".repeat(100))).toHaveLength(200);
   });
 
   it("merges words of any length alike", () => {

@@ -8,7 +8,10 @@ import { buildGguf, type GgufInput } from "../support/gguf-builder.ts";
 import { ggufValues } from "../support/gguf-model.ts";
 import { smallArtifact } from "../support/small-artifact.ts";
 
-const expected = smallArtifact({ preTokenizer: { kind: "family", family: "smollm" } });
+const expected = smallArtifact({
+  preTokenizer: { kind: "family", family: "smollm" },
+  keepsUnknownBytes: true,
+});
 
 function read(changes: Readonly<Record<string, GgufInput>> = {}): TokenizerArtifact {
   const result = readGgufTokenizer(buildGguf({ ...ggufValues(expected), ...changes }));
@@ -45,10 +48,18 @@ describe("the tokenizer of a GGUF file", () => {
     ["smollm", "smollm", false, []],
     ["llama-bpe", "llama-3", true, [0]],
     ["qwen2", "qwen-2", false, []],
+    ["qwen35", "qwen-3.5", false, []],
+    ["gpt-4o", "gpt-4o", false, []],
+    ["tekken", "tekken", true, [0]],
   ] as const)("follows the pre-tokenizer name %s", (pre, family, ignoreMerges, prefixIds) => {
     const artifact = read({ "tokenizer.ggml.pre": { type: "string", value: pre } });
     expect(artifact.preTokenizer).toEqual({ kind: "family", family });
     expect(artifact).toMatchObject({ ignoreMerges, prefixIds, normalizer: "none" });
+  });
+
+  it("cuts words by rules for deepseek-v3", () => {
+    const artifact = read({ "tokenizer.ggml.pre": { type: "string", value: "deepseek-v3" } });
+    expect(artifact.preTokenizer).toMatchObject({ kind: "rules", rules: { length: 3 } });
   });
 
   it("puts BOS and EOS around a text where the file says so", () => {

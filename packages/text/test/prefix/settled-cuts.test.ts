@@ -76,7 +76,7 @@ describe("settled cuts", () => {
       const tokenizer = createTokenizer(artifact);
       const next = seededNumbers(7);
       let seen = 0;
-      for (const text of fuzzTexts(300, 31)) {
+      for (const text of fuzzTexts(120, 31)) {
         for (const cut of allCuts(artifact, text)) {
           const other = text.slice(0, cut + 1) + text.slice(next() % text.length);
           for (const whole of [text, other]) {
@@ -88,7 +88,7 @@ describe("settled cuts", () => {
           seen += 1;
         }
       }
-      expect(seen).toBeGreaterThan(100);
+      expect(seen).toBeGreaterThan(40);
     },
   );
 });

@@ -11,7 +11,12 @@ import {
   symbolsOrWhiteSpaceEnd,
   whiteSpaceEnd,
 } from "../../src/scan/scan-runs.ts";
-import { characterFlags, letterFlag, numberFlag } from "../../src/unicode/character-flags.ts";
+import {
+  characterFlags,
+  letterFlag,
+  notSymbolFlags,
+  numberFlag,
+} from "../../src/unicode/character-flags.ts";
 
 const flags = characterFlags();
 
@@ -57,14 +62,16 @@ describe("white space", () => {
   });
 
   it("ends behind its last line break", () => {
-    expect(symbolsOrWhiteSpaceEnd(unitsOf("  \n \n  a"), 0, 8, flags, false)).toBe(5);
+    expect(symbolsOrWhiteSpaceEnd(unitsOf("  \n \n  a"), 0, 8, flags, notSymbolFlags, false)).toBe(
+      5,
+    );
   });
 });
 
 describe("symbols", () => {
   it("take the line breaks behind them along, and slashes where the family does", () => {
-    expect(symbolsOrWhiteSpaceEnd(unitsOf(" ..\n\na"), 0, 6, flags, false)).toBe(5);
-    expect(symbolsOrWhiteSpaceEnd(unitsOf("..\n/\na"), 0, 6, flags, false)).toBe(3);
-    expect(symbolsOrWhiteSpaceEnd(unitsOf("..\n/\na"), 0, 6, flags, true)).toBe(5);
+    expect(symbolsOrWhiteSpaceEnd(unitsOf(" ..\n\na"), 0, 6, flags, notSymbolFlags, false)).toBe(5);
+    expect(symbolsOrWhiteSpaceEnd(unitsOf("..\n/\na"), 0, 6, flags, notSymbolFlags, false)).toBe(3);
+    expect(symbolsOrWhiteSpaceEnd(unitsOf("..\n/\na"), 0, 6, flags, notSymbolFlags, true)).toBe(5);
   });
 });

@@ -4,18 +4,22 @@ import {
   letterFlag,
   lineBreakFlag,
   lowerPartFlag,
+  notAsciiLowerFlag,
+  notAsciiUpperFlag,
   numberFlag,
   spaceFlag,
   upperPartFlag,
 } from "../../src/unicode/character-flags.ts";
 
+const neitherCase = notAsciiLowerFlag | notAsciiUpperFlag;
+
 describe("characterFlags", () => {
   it.each([
-    ["A", letterFlag | upperPartFlag],
-    ["ǅ", letterFlag | upperPartFlag],
-    ["a", letterFlag | lowerPartFlag],
-    ["ʰ", letterFlag | upperPartFlag | lowerPartFlag],
-    ["字", letterFlag | upperPartFlag | lowerPartFlag],
+    ["A", letterFlag | upperPartFlag | notAsciiLowerFlag],
+    ["ǅ", letterFlag | upperPartFlag | neitherCase],
+    ["a", letterFlag | lowerPartFlag | notAsciiUpperFlag],
+    ["ʰ", letterFlag | upperPartFlag | lowerPartFlag | neitherCase],
+    ["字", letterFlag | upperPartFlag | lowerPartFlag | neitherCase],
     ["\u0301", upperPartFlag | lowerPartFlag],
     ["½", numberFlag],
     ["\n", spaceFlag | lineBreakFlag],
@@ -24,7 +28,7 @@ describe("characterFlags", () => {
     ["\u0085", spaceFlag],
     ["\ufeff", 0],
     ["😀", 0],
-    ["𝒜", letterFlag | upperPartFlag],
+    ["𝒜", letterFlag | upperPartFlag | neitherCase],
   ])("of %j", (character, flags) => {
     expect(characterFlags()[character.codePointAt(0) ?? 0]).toBe(flags);
   });
