@@ -83,8 +83,8 @@ function withTier(fields: readonly unknown[], tier: KvTier = "device"): readonly
 function readEvent(wire: unknown): KvEvent {
   if (!Array.isArray(wire)) throw malformed("kv-events", "events");
   const [kind, first, second, third, fourth] = wire as unknown[];
-  if (kind === 0 && isHashes(second) && isHashes(third)) {
-    const parent = first instanceof Uint8Array ? first : null;
+  if (kind === 0 && isParent(first) && isHashes(second) && isHashes(third)) {
+    const parent = first ?? null;
     const event = { kind: "stored", parent, blockHashes: second, sequenceHashes: third } as const;
     return fourth === undefined ? event : { ...event, tier: readTier(fourth) };
   }
@@ -101,6 +101,11 @@ function readTier(wire: unknown): KvTier {
   const tier = typeof wire === "number" ? tierNames[wire] : undefined;
   if (tier === undefined) throw malformed("kv-events", "tier", `no tier ${String(wire)}`);
   return tier;
+}
+
+/** Whatever is no hash is not taken for the root: blocks in the middle of a prompt would count as its beginning. */
+function isParent(wire: unknown): wire is Uint8Array | null | undefined {
+  return wire === null || wire === undefined || (isHashes(wire) && wire.byteLength === 8);
 }
 
 function isHashes(wire: unknown): wire is Uint8Array {

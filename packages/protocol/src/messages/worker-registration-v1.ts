@@ -41,13 +41,18 @@ export const modelCardSchema = z.object({
 /** What a worker's engine serves. */
 export type ModelCard = z.infer<typeof modelCardSchema>;
 
+/** Most data-parallel ranks of one worker: whoever routes keeps a row for each. */
+const maxDpSize = 1_024;
+/** Ranks are whole numbers of 32 bits. */
+const maxDpRank = 2 ** 32 - 1;
+
 /** What one worker can hold and run. */
 export const workerCapacitySchema = z.object({
-  totalBlocks: z.number().int(),
-  maxSequences: z.number().int(),
-  maxBatchedTokens: z.number().int(),
-  dpStartRank: z.number().int(),
-  dpSize: z.number().int(),
+  totalBlocks: z.number().int().min(0),
+  maxSequences: z.number().int().min(0),
+  maxBatchedTokens: z.number().int().min(0),
+  dpStartRank: z.number().int().min(0).max(maxDpRank),
+  dpSize: z.number().int().min(1).max(maxDpSize),
 });
 /** What one worker can hold and run. */
 export type WorkerCapacity = z.infer<typeof workerCapacitySchema>;

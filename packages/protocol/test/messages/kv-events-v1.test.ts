@@ -42,6 +42,9 @@ describe("packKvEvents", () => {
 describe("unpackKvEvents", () => {
   const wrong: readonly (readonly [string, unknown])[] = [
     ["a tier that is not known", [0, null, hashes, hashes, 9]],
+    ["a parent that is cut", [0, hashes.subarray(1, 8), hashes, hashes]],
+    ["a parent of two blocks", [0, hashes, hashes, hashes]],
+    ["a parent that is no hash", [0, "root", hashes, hashes]],
     ["a tier that is no number", [1, hashes, "gpu"]],
     ["a kind that is not known", [3]],
     ["hashes that are cut", [1, hashes.subarray(1)]],
