@@ -50,7 +50,7 @@ export function getKvHistory(state: AggregatorState, message: BusMessage): void 
   const ask = decoded(state, message, "ask for kv history", GetKvHistory.decode);
   if (ask === undefined) return;
   const worker = state.view.worker(ask.workerId);
-  if (worker === undefined || !isServed(state, worker, ask.generation)) {
+  if (worker === undefined || !isServed(state, worker, ask)) {
     answerNothing(state, message, ask, "none");
   } else if (state.asks >= state.config.maxHistoryAsks) {
     answerNothing(state, message, ask, "refused");
@@ -124,9 +124,15 @@ function nameOf({ workerId, generation, dpRank }: KvPosition): string {
   return `${generation} ${dpRank} ${workerId}`;
 }
 
-/** Whether a generation is on the feed, or may be soon: a worker that has just been heard again is about to be. */
-function isServed({ table }: AggregatorState, worker: WorkerView, generation: number): boolean {
+/** Whether a rank of a generation is on the feed, or may be soon: a worker that has just been heard again is about to be. */
+function isServed(
+  { table }: AggregatorState,
+  worker: WorkerView,
+  { generation, dpRank }: Pick<GetKvHistory, "generation" | "dpRank">,
+): boolean {
   if (worker.generation !== generation || table.isFenced(worker.id, generation)) return false;
+  const { dpStartRank, dpSize } = worker.registration.capacity;
+  if (dpRank < dpStartRank || dpRank >= dpStartRank + dpSize) return false;
   return worker.state !== "lost" || table.follows(worker.id, generation);
 }
 

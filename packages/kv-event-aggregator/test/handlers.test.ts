@@ -147,6 +147,7 @@ describe("getKvHistory", () => {
 
     expect(await history({ generation: 2 })).toMatchObject({ kind: "none", generation: 2 });
     expect(await history({ workerId: workerId("nobody") })).toMatchObject({ kind: "none" });
+    expect(await history({ dpRank: 4_000_000_000 })).toMatchObject({ kind: "none" });
     worker.answers = false;
     expect(await history()).toMatchObject({ kind: "none" });
     expect(worker.asks).toEqual([null]);

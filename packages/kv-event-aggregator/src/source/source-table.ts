@@ -27,7 +27,7 @@ export interface TableCounts extends SourceCounts {
   fenced: number;
   /** Batches of workers that no catalog lists. */
   unlisted: number;
-  /** Batches that came when no source more may be kept. */
+  /** Batches of ranks that their worker does not have, or that came when no source more may be kept. */
   refused: number;
   gone: number;
   /** Generations that had been given up for their silence, and were heard again. */
@@ -265,7 +265,8 @@ export class SourceTable {
   #rank(source: WorkerSource, dpRank: number): RankSource | undefined {
     const known = source.ranks.get(dpRank);
     if (known !== undefined) return known;
-    if (this.#ranks >= this.#options.maxSources) {
+    // Ranks that a worker makes up would take the places of others.
+    if (!source.has(dpRank) || this.#ranks >= this.#options.maxSources) {
       this.#deps.counts.refused += 1;
       return undefined;
     }

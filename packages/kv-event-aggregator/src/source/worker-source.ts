@@ -7,6 +7,7 @@ export class WorkerSource {
   readonly id: WorkerId;
   readonly generation: number;
   readonly model: ModelName;
+  readonly #dpRanks: ReadonlySet<number>;
   readonly ranks = new Map<number, RankSource>();
   #holdTimer: Timer | null = null;
 
@@ -14,10 +15,17 @@ export class WorkerSource {
     readonly id: WorkerId;
     readonly generation: number;
     readonly model: ModelName;
+    readonly dpRanks: readonly number[];
   }) {
     this.id = worker.id;
     this.generation = worker.generation;
     this.model = worker.model;
+    this.#dpRanks = new Set(worker.dpRanks);
+  }
+
+  /** Whether the worker has such a rank. */
+  has(dpRank: number): boolean {
+    return this.#dpRanks.has(dpRank);
   }
 
   /** Whether the worker is silent and may come back. */

@@ -39,7 +39,7 @@ function tableWith(options: Partial<SourceTableOptions> = {}) {
     },
   );
   const list = (id: string, generation = 1, isLost = false): ListedWorker => {
-    const worker = { id: id as WorkerId, generation, model, isLost, dpRanks: [0] };
+    const worker = { id: id as WorkerId, generation, model, isLost, dpRanks: [0, 1] };
     listed.set(id, worker);
     table.workersChanged();
     return worker;
@@ -59,6 +59,21 @@ describe("SourceTable", () => {
     hear(first, 1);
 
     expect(feed).toEqual(["batch w/1.0 1", "batch w/1.1 1"]);
+  });
+
+  it("follows no rank that its worker does not have, so that it takes nobody's place", () => {
+    const { counts, feed, list, hear, table } = tableWith({ maxSources: 2 });
+    list("w");
+    list("v");
+    const source = new FakeSource("w", 1);
+    const change = source.change(stored(1));
+    for (const dpRank of [2, 9, 4_000_000_000]) hear(change, dpRank);
+    hear(change);
+    hear(new FakeSource("v", 1).change(stored(1)));
+
+    expect(feed).toEqual(["batch w/1.0 1", "batch v/1.0 1"]);
+    expect(counts.refused).toBe(3);
+    expect(table.size).toBe(2);
   });
 
   it("says gone of the old generation before a later one begins, and relays nothing of it any more", () => {

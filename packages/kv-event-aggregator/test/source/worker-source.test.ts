@@ -8,7 +8,7 @@ import { model } from "../support/kv-world.ts";
 
 function sourceWithRank() {
   const clock = new ManualClock();
-  const source = new WorkerSource({ id: workerId("w"), generation: 1, model });
+  const source = new WorkerSource({ id: workerId("w"), generation: 1, model, dpRanks: [0] });
   const rank = new RankSource(
     { attempts: 1, firstBackoffMs: 1, maxBackoffMs: 1, bufferedBatches: 1 },
     { clock, counts: makeTableCounts(), emit: () => true, ask: () => undefined },
