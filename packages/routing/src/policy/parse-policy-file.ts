@@ -25,6 +25,10 @@ export interface PolicyFile {
  * name, out of range, or a name that stands for nothing; also if the file is empty or no YAML.
  */
 export function parsePolicyFile(text: string, path: string): PolicyFile {
+  const textBytes = Buffer.byteLength(text);
+  if (textBytes > maxTextBytes) {
+    throw invalid([`${path}: the policy file has ${textBytes} bytes, more than ${maxTextBytes}`]);
+  }
   const yaml = readYaml(text);
   const where = (key: KeyPath): string => `${path}:${yaml.lineOf(key)}: ${pathText(key)}`;
   if (yaml.problems.length > 0) {
@@ -36,9 +40,8 @@ export function parsePolicyFile(text: string, path: string): PolicyFile {
     ? nameFaults(parsed.data)
     : parsed.error.issues.flatMap((issue) => faultsOf(issue, yaml));
   if (!parsed.success || faults.length > 0) {
-    const byLine = [...faults].sort(([left], [right]) => yaml.lineOf(left) - yaml.lineOf(right));
     throw invalid(
-      byLine.map(([key, problem]) =>
+      inOrder(faults, yaml).map(([key, problem]) =>
         key.length === 0 ? `${path}: ${problem}` : `${where(key)}: ${problem}`,
       ),
     );
@@ -46,9 +49,24 @@ export function parsePolicyFile(text: string, path: string): PolicyFile {
   return { path, content: parsed.data, where };
 }
 
+/** Most bytes of a policy file: reading a larger one would hold up what a router does meanwhile. */
+const maxTextBytes = 32_768;
+/** Mistakes that are told; whoever makes more of them finds the others afterwards. */
+const maxProblems = 20;
+
 type Fault = readonly [key: KeyPath, problem: string];
 
-function invalid(problems: readonly string[]): ServingError {
+function inOrder(faults: readonly Fault[], yaml: YamlText): readonly Fault[] {
+  return faults
+    .map((fault) => ({ fault, line: yaml.lineOf(fault[0]) }))
+    .sort((left, right) => left.line - right.line)
+    .map(({ fault }) => fault);
+}
+
+function invalid(all: readonly string[]): ServingError {
+  const further = all.length - maxProblems;
+  const problems =
+    further > 0 ? [...all.slice(0, maxProblems), `and ${further} more mistakes`] : all;
   return new ServingError("config_invalid", { problem: problems.join("; "), options: problems });
 }
 

@@ -61,7 +61,7 @@ function exported(module: unknown): CreatePolicy {
 
 /** The shape alone: what it chooses is the user's. */
 function checkPolicy(policy: unknown): void {
-  const { type, usesCacheData, filters, scorers, picker } = (policy ?? {}) as {
+  const { type, usesCacheData, filters, scorers, picker, tierWeights } = (policy ?? {}) as {
     readonly [Key in keyof SelectionPolicy]?: unknown;
   };
   if (typeof type !== "string" || typeof usesCacheData !== "boolean") {
@@ -70,6 +70,20 @@ function checkPolicy(policy: unknown): void {
   checkParts("filters", filters, "keeps");
   checkParts("scorers", scorers, "cost");
   checkParts("picker", picker === undefined ? undefined : [picker], "pick");
+  checkWeights(tierWeights);
+}
+
+/** They enter what is booked: one that is no number would stay in the load of every rank that it meets. */
+function checkWeights(weights: unknown): void {
+  if (weights === undefined) return;
+  const { host, disk } = (weights ?? {}) as { readonly host?: unknown; readonly disk?: unknown };
+  if (!isShare(host) || !isShare(disk)) {
+    throw new TypeError("tierWeights of createPolicy's policy must be { host, disk }, each 0 to 1");
+  }
+}
+
+function isShare(value: unknown): boolean {
+  return typeof value === "number" && value >= 0 && value <= 1;
 }
 
 function checkParts(name: string, parts: unknown, method: string): void {

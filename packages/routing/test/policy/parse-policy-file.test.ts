@@ -142,3 +142,22 @@ worker_selection:
     ).toEqual(["policy.yaml:1", "policy.yaml:3", "policy.yaml:4"]);
   });
 });
+
+describe("a policy file that is too much", () => {
+  it("is refused for its size before it is read", () => {
+    const text = `router: {}\n# ${"é".repeat(40_000)}`;
+
+    expect(problems(text)).toEqual([
+      "policy.yaml: the policy file has 80013 bytes, more than 32768",
+    ]);
+  });
+
+  it("has its first mistakes named, and the others counted", () => {
+    const text = Array.from({ length: 100 }, (_, at) => `key${at}: 1`).join("\n");
+    const named = problems(text);
+
+    expect(named).toHaveLength(21);
+    expect(named[0]).toContain("policy.yaml:1: key0: unknown key");
+    expect(named.at(-1)).toBe("and 80 more mistakes");
+  });
+});

@@ -58,6 +58,17 @@ describe("a policy of one's own", () => {
     [{ createPolicy: () => ({ type: "x", usesCacheData: false, scorers: {} }) }, "scorers"],
     [{ createPolicy: () => ({ type: "x", usesCacheData: false, filters: [{}] }) }, "filters"],
     [{ createPolicy: () => ({ type: "x", usesCacheData: false, picker: {} }) }, "picker"],
+    [{ createPolicy: () => ({ type: "x", usesCacheData: true, tierWeights: 1 }) }, "tierWeights"],
+    [
+      {
+        createPolicy: () => ({
+          type: "x",
+          usesCacheData: true,
+          tierWeights: { host: Number.NaN, disk: 0 },
+        }),
+      },
+      "tierWeights",
+    ],
     [
       {
         createPolicy: () => {
