@@ -45,6 +45,8 @@ class FlatIndex implements PrefixIndex {
   readonly #holders = new HolderSlots();
   /** Where the jobs are in the table: one hand for all, so that many at once cost as much as one. */
   #swept: BlockId = 0;
+  /** Jobs that are not done. */
+  #jobs = 0;
 
   constructor(options: FlatIndexOptions) {
     this.#maxBlocks = options.maxBlocks ?? defaultMaxBlocks;
@@ -245,6 +247,7 @@ class FlatIndex implements PrefixIndex {
   /** Takes holders that answer for no slot out of all blocks. */
   #release(holders: readonly number[]): IndexJob {
     let done = false;
+    this.#jobs += 1;
     return {
       step: (maxBlocks) => {
         if (done) return true;
@@ -256,6 +259,9 @@ class FlatIndex implements PrefixIndex {
         if (this.#holdBlocks(holders)) return false;
         for (const holder of holders) this.#holders.close(holder);
         done = true;
+        this.#jobs -= 1;
+        // The next one begins at the top again, not in the middle of a prompt.
+        if (this.#jobs === 0) this.#swept = 0;
         return true;
       },
     };
@@ -268,7 +274,9 @@ class FlatIndex implements PrefixIndex {
   #sweep(count: number): void {
     const { isGone, version } = this.#holders;
     for (let left = count; left > 0; left -= 1) {
-      this.#swept = this.#swept >= this.#blocks.highest ? 1 : this.#swept + 1;
+      // Downwards: children mostly lie after their parents, and a parent that goes last takes nobody with it. Upwards the end of
+      // a prompt would free all of it at once.
+      this.#swept = this.#swept <= 1 ? this.#blocks.highest : this.#swept - 1;
       if (!this.#blocks.isFree(this.#swept)) this.#holdings.strip(this.#swept, isGone, version);
     }
   }

@@ -1,10 +1,11 @@
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, vi } from "vitest";
 import {
   createFlatIndex,
   createOverlaps,
   type PrefixIndex,
   type RankSlot,
 } from "../../src/index.ts";
+import { BlockTable } from "../../src/prefix-index/block-table.ts";
 import { finish, hashesOf } from "./naive-index.ts";
 import { prefixIndexContract } from "./prefix-index-contract.ts";
 
@@ -20,6 +21,24 @@ function onDevice(index: PrefixIndex, rank: RankSlot, prompt: Uint8Array): numbe
 /** A prompt of blocks that no prompt with another first block has. */
 const promptFrom = (first: number, length: number) =>
   hashesOf(Array.from({ length }, (_, at) => first + at));
+
+it("frees a long prompt block by block, not all of it with its last one, whichever job came before", () => {
+  const index = createFlatIndex();
+  index.store(0, "device", null, promptFrom(1, 3_000));
+  index.store(1, "device", null, promptFrom(10_000, 20_000));
+  finish(index.removeRank(0));
+  const freed = vi.spyOn(BlockTable.prototype, "delete");
+  const job = index.removeRank(1);
+  let most = 0;
+  for (let before = 0, isDone = false; !isDone; before = freed.mock.calls.length) {
+    isDone = job.step(512);
+    most = Math.max(most, freed.mock.calls.length - before);
+  }
+  freed.mockRestore();
+
+  expect(index.blocks).toBe(0);
+  expect(most).toBeLessThanOrEqual(512);
+});
 
 describe("a full flat index", () => {
   it("keeps what is asked for and gives up what is not", () => {
