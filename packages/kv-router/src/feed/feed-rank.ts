@@ -344,11 +344,13 @@ export class FeedRank implements IndexJob {
     if (!isNext) this.#abandonLoad();
     if (!isNext && (page !== 0 || lastSequence < (this.#cursor ?? 0))) return false;
     const opened = bodies.map((body) => this.#open(body));
-    if (opened.includes(null)) {
+    const walk = new EventWalk(opened.flatMap((events) => events ?? []));
+    // A page that leads back, or on without having brought anything, would be followed for ever.
+    const isEndless = next !== null && (next <= page || bodies.every(isEmptyBody));
+    if (opened.includes(null) || isEndless) {
       this.#abandonLoad();
       return false;
     }
-    const walk = new EventWalk(opened.flatMap((events) => events ?? []));
     if (isNext) {
       known.walk = walk;
       known.nextPage = next;
@@ -379,9 +381,9 @@ export class FeedRank implements IndexJob {
     if (buffer.size > 0 || (this.#cursor ?? 0) < this.#newest) {
       // What a full line has let go is asked for when the line has ended.
       if (this.#lineAt >= this.#line.length || buffer.size > 0) this.#recover(false);
-    } else if (this.#resyncDueMs !== null) {
-      this.#host.due(this);
     }
+    // What is to be read again may wait behind a recovery, but is not forgotten for it.
+    if (this.#resyncDueMs !== null) this.#host.due(this);
   }
 
   #beginResync(nowMs: number): void {
@@ -468,4 +470,9 @@ export class FeedRank implements IndexJob {
       },
     };
   }
+}
+
+/** A packed list without events is one byte. */
+function isEmptyBody({ byteLength }: Uint8Array): boolean {
+  return byteLength <= 1;
 }

@@ -108,8 +108,11 @@ class RunningRequests implements ActiveLoad {
     this.#blocks.remove(rank, holder, blocks);
     this.#freeHolders.push(holder);
     if (prefill !== null) this.#prefills.complete(prefill, nowMs);
-    this.#requests[rank] = this.#requests[rank]! - 1;
-    this.#weights[rank] = this.#weights[rank]! - (anonymousBlocks + outputBlocks) * weight;
+    const left = this.#requests[rank]! - 1;
+    this.#requests[rank] = left;
+    const weights = this.#weights[rank]! - (anonymousBlocks + outputBlocks) * weight;
+    // Numbers too large to be added exactly leave something behind: it must not stay for ever.
+    this.#weights[rank] = left === 0 ? 0 : weights;
   }
 
   requestsOf(rank: RankSlot): number {

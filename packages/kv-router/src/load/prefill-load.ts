@@ -50,7 +50,8 @@ export class PrefillLoad {
     const { rank, tokens, durationMs } = prefill;
     const prefills = this.#prefills[rank]!;
     if (!prefills.delete(prefill)) return;
-    this.#tokens[rank] = this.#tokens[rank]! - tokens;
+    // Sums that were too large to be exact end with the last of them.
+    this.#tokens[rank] = prefills.size === 0 ? 0 : this.#tokens[rank]! - tokens;
     if (!isKnown(prefill)) this.#unknown[rank] = this.#unknown[rank]! - 1;
     if (this.#anchors[rank] === prefill) {
       const [next = null] = prefills;

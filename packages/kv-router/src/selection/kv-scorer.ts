@@ -4,6 +4,9 @@ import type { KvCostOptions, LoadTrackingOptions } from "./policy-options.ts";
 import type { Choice, Scorer, TierWeights } from "./selection-policy.ts";
 import type { SelectionRequest, WorkerCandidate } from "./worker-selector.ts";
 
+/** A factor above is taken for it: whatever a client asks for, costs stay finite, and the dearer stays the dearer. */
+const greatestFactor = 1e200;
+
 /**
  * What a candidate pays for a request, in blocks at default weights: the prompt that it must compute behind the prompts that
  * wait, less what it holds of it, and the blocks that are active on it (`dynamo-semantics` 3.6).
@@ -27,7 +30,8 @@ export class KvScorer implements Scorer {
   #creditsDecode = false;
 
   constructor(options: KvCostOptions, tracking: LoadTrackingOptions) {
-    this.#options = options;
+    const decodeActiveRequestWeight = factorOf(options.decodeActiveRequestWeight);
+    this.#options = { ...options, decodeActiveRequestWeight };
     this.#tracking = tracking;
     this.#weights = { host: options.hostCacheHitWeight, disk: options.diskCacheHitWeight };
   }
@@ -36,8 +40,10 @@ export class KvScorer implements Scorer {
     const { overrides, stage, promptTokens, blockSize, promptBlocks } = request;
     this.#promptTokens = promptTokens;
     this.#blockSize = blockSize;
-    this.#scale = overrides?.prefillLoadScale ?? this.#options.prefillLoadScale;
-    this.#deviceCredit = overrides?.overlapScoreCredit ?? this.#options.overlapScoreCredit;
+    this.#scale = factorOf(overrides?.prefillLoadScale ?? this.#options.prefillLoadScale);
+    this.#deviceCredit = factorOf(
+      overrides?.overlapScoreCredit ?? this.#options.overlapScoreCredit,
+    );
     this.#tracksPrefill = overrides?.trackPrefillTokens ?? this.#tracking.trackPrefillTokens;
     // A prefill stage counts no blocks: what it computes is handed on.
     this.#tracksBlocks = this.#tracking.trackActiveBlocks && stage !== "prefill";
@@ -112,6 +118,10 @@ export class KvScorer implements Scorer {
     const shared = this.#sharesBlocks ? candidate.bookedOverlapBlocks : 0;
     return candidate.bookedBlocks + this.#requestBlocks - shared;
   }
+}
+
+function factorOf(factor: number): number {
+  return Math.min(factor, greatestFactor);
 }
 
 function leastPrefillTokens(candidates: readonly WorkerCandidate[]): number {

@@ -263,6 +263,39 @@ describe("FeedRank, dumps", () => {
 });
 
 describe("FeedRank, what does not fit", () => {
+  it.each([
+    ["leads back to itself", 0, [stored(null, 1)]],
+    ["says that there is more, but brings nothing", 1, []],
+  ])("does not follow a dump whose page %s", (_what, next, events) => {
+    const { answer, applier, asks, clock, dump, held, positions, work } = applierWith();
+    positions({ w: 7 });
+    for (let round = 0; round < 3; round++) {
+      answer({ ...dump(7, ...events), next });
+      work();
+      expect(asks()).toEqual([]);
+      clock.nowMs += 5_000;
+    }
+    expect(applier.counts.failedAsks).toBe(3);
+
+    answer(dump(7, stored(null, 4)));
+    work();
+    expect(held()).toEqual([4]);
+  });
+
+  it("still reads the rank again when the recovery that came first ended short, and batches closed the rest", () => {
+    const { answer, applier, asks, batch, batches, say, work } = applierWith({ inlineBytes: 0 });
+    batch(1, [stored(null, 1)]);
+    batch(2, [stored(99, 2)]);
+    work();
+    say("reached", 5);
+    expect(answer(batches(4, [stored(1, 3)], [stored(3, 4)]))).toMatchObject({ from: 3 });
+    batch(5, [stored(4, 5)]);
+    work();
+
+    expect(applier.counts.orphans).toBe(1);
+    expect(asks().map(({ question }) => question.from)).toEqual([null]);
+  });
+
   it("leaves out blocks without their parent, and asks once for a dump that mends it", () => {
     const { answer, applier, asks, batch, dump, held, work } = applierWith();
     batch(1, [stored(null, 1)]);

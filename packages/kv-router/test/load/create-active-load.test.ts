@@ -108,3 +108,20 @@ describe("the blocks of the output", () => {
     expect(load.activeBlocksOf(0)).toBe(2);
   });
 });
+
+it("is empty again when the last request has left, however large and odd they were", () => {
+  const huge = { blocks: Number.MAX_SAFE_INTEGER, sequenceHashes: new Uint8Array() };
+  const tokens = Number.MAX_SAFE_INTEGER;
+  const load = loadOf(
+    { trackOutputBlocks: true },
+    request("small", "", { blocks: 3, prefillTokens: 7, sequenceHashes: new Uint8Array() }),
+    request("huge", "", { ...huge, prefillTokens: tokens, expectedOutputTokens: 7 }),
+    request("odd", "", { sequenceHashes: new Uint8Array(13), prefillTokens: tokens }),
+  );
+  load.produced(booking("huge"), 3);
+  for (const name of ["small", "odd", "huge"]) load.remove(booking(name), 0);
+
+  expect(load.activeBlocksOf(0)).toBe(0);
+  expect(load.activePrefillTokensOf(0, 0)).toBe(0);
+  expect(load.requestsOf(0)).toBe(0);
+});

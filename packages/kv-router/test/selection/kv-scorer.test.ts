@@ -231,3 +231,22 @@ it("names every term", () => {
     active_request_weight: 0,
   });
 });
+
+it.each([
+  { prefillLoadScale: Number.MAX_VALUE },
+  { overlapScoreCredit: Number.MAX_VALUE },
+  { prefillLoadScale: Number.MAX_VALUE, overlapScoreCredit: Number.MAX_VALUE },
+])("stays finite, and orders workers, whatever factors a request asks for: %o", (overrides) => {
+  const given = { request: { promptTokens: 1_000_000, overrides } };
+  const near = costOf({ overlapBlocks: 2, activePrefillTokens: 10 }, given);
+  const far = costOf({ overlapBlocks: 0, activePrefillTokens: 9_000_000 }, given);
+
+  expect(Number.isFinite(far * Math.E)).toBe(true);
+  expect(near).toBeLessThan(far);
+});
+
+it("stays finite with any weight of active requests", () => {
+  const options = { decodeActiveRequestWeight: Number.MAX_VALUE };
+
+  expect(Number.isFinite(costOf({ requestsInFlight: 1_000 }, { options }))).toBe(true);
+});
