@@ -21,10 +21,10 @@ export function isTokenIds(value: unknown): value is readonly number[] {
 }
 
 /** Why a value is no array of token ids, as far as that can be said better than by its type. */
-export function promptsProblem(value: unknown): string | undefined {
+export function tokenIdsProblem(value: unknown): string | undefined {
   if (!Array.isArray(value)) return undefined;
   if (value.length === 0) return "must not be empty";
-  const at = value.findIndex((one) => typeof one === "number" && !isTokenId(one));
+  const at = value.findIndex((one) => !isTokenId(one));
   return at === -1 ? undefined : `must hold token ids, and [${at}] is none`;
 }
 
@@ -39,7 +39,8 @@ export function promptsSchema({ maxPrompts }: BodyLimits) {
         }
         const what =
           "must be a string, an array of strings, an array of token ids or an array of those";
-        return promptsProblem(input) ?? what;
+        const isIds = Array.isArray(input) && (input.length === 0 || typeof input[0] === "number");
+        return (isIds ? tokenIdsProblem(input) : undefined) ?? what;
       },
     })
     .meta({

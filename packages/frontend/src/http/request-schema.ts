@@ -1,7 +1,7 @@
 import { z } from "zod";
 import type { BodyLimits } from "./body-limits.ts";
 import { boolean, closedObject, integer, number, text } from "./field-schemas.ts";
-import { isTokenIds, promptsProblem, promptsSchema, tokenIdSchema } from "./prompt-schema.ts";
+import { isTokenIds, promptsSchema, tokenIdSchema, tokenIdsProblem } from "./prompt-schema.ts";
 import { responseFormatSchema } from "./response-format-schema.ts";
 import { batonSchema, cacheSaltSchema, nvextSchema } from "./routing-schema.ts";
 
@@ -174,7 +174,7 @@ function generateBody(limits: BodyLimits) {
         .optional(),
       token_ids: z
         .custom<readonly number[]>(isTokenIds, {
-          error: ({ input }) => promptsProblem(input) ?? "must be an array of token ids",
+          error: ({ input }) => tokenIdsProblem(input) ?? "must be an array of token ids",
         })
         .meta({ type: "array", items: { type: "integer", minimum: 0 }, minItems: 1 }),
       sampling_params: closedObject({

@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { boolean, text } from "./field-schemas.ts";
-import { isTokenIds, promptsProblem } from "./prompt-schema.ts";
+import { isTokenIds, tokenIdsProblem } from "./prompt-schema.ts";
 import { messagesSchema } from "./request-schema.ts";
 
 const model = () => text().min(1, { error: "must not be empty" }).optional();
@@ -35,7 +35,7 @@ export const detokenizeBodySchema = z.object(
     tokens: z
       .custom<readonly number[]>(
         (value) => isTokenIds(value) || (Array.isArray(value) && value.length === 0),
-        { error: ({ input }) => promptsProblem(input) ?? "must be an array of token ids" },
+        { error: ({ input }) => tokenIdsProblem(input) ?? "must be an array of token ids" },
       )
       .meta({ type: "array", items: { type: "integer", minimum: 0 } }),
   },

@@ -122,10 +122,9 @@ export class RelayedRequest implements RequestEffects {
   /** Tells the sink of the prompt, once. Throws `engine_protocol` if something of it did not come. */
   begin(): void {
     if (this.hasBegun || this.prepared === null) return;
-    this.hasBegun = true;
-    if (this.sink.began === undefined) return;
     const { request, prepared, promptLogprobs: logprobs } = this;
-    this.sink.began(promptReport({ ...prepared, request, logprobs }));
+    this.sink.began?.(promptReport({ ...prepared, request, logprobs }));
+    this.hasBegun = true;
     this.promptLogprobs = null;
   }
 

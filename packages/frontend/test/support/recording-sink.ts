@@ -1,10 +1,21 @@
-import type { OutputDelta, RequestEnd, RequestSink } from "../../src/request/request-sink.ts";
+import type {
+  OutputDelta,
+  PromptReport,
+  RequestEnd,
+  RequestSink,
+} from "../../src/request/request-sink.ts";
 
 /** A sink that keeps all that it hears. */
 export class RecordingSink implements RequestSink {
   readonly deltas: OutputDelta[] = [];
   readonly ends: RequestEnd[] = [];
+  readonly prompts: PromptReport[] = [];
   calls = 0;
+
+  began(prompt: PromptReport): void {
+    if (this.calls > 0) throw new Error("output came before the prompt was told of");
+    this.prompts.push(prompt);
+  }
 
   output(deltas: readonly OutputDelta[]): void {
     this.calls += 1;

@@ -419,7 +419,7 @@ export function preparedOf(text: string): PreparedRequest {
     text: fakeTextModel,
     blockSize: 4,
     promptTokens: tokensOf(text).length,
-    tokens: null,
+    tokens: Uint32Array.from(tokensOf(text)),
     blockHashes: new Uint8Array(8),
     sequenceHashes: new Uint8Array(8),
     work: GenerationWork.encode({
