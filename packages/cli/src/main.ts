@@ -88,9 +88,9 @@ const badOptionsCode = 2;
 function report(error: unknown, io: CommandIo): number {
   // Commander has said it already, or it was --help.
   if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : badOptionsCode;
-  const { code, message } = ServingError.from(error);
-  io.err(
-    `baton: ${message}${code === "internal" || code === "config_invalid" ? "" : ` (${code})`}\n`,
-  );
+  const { code, details, message } = ServingError.from(error);
+  // Several wrong options or keys: one line each.
+  const text = Array.isArray(details.options) ? details.options.join("\nbaton: ") : message;
+  io.err(`baton: ${text}${code === "internal" || code === "config_invalid" ? "" : ` (${code})`}\n`);
   return code === "config_invalid" ? badOptionsCode : 1;
 }

@@ -72,18 +72,27 @@ export async function askFrontend(
       timeoutMs: answerTimeoutMs,
     });
     return RequestExplained.decode(reply);
-  } catch (caught) {
-    const error = ServingError.from(caught);
-    if (error.code !== "no_responders") throw error;
-    const problem = `no Frontend serves the namespace "${subjects.namespace}"`;
-    throw new ServingError("not_ready", { problem, why: "no_frontend" }, { cause: error });
+  } catch (error) {
+    throw explained(error, "Frontend", "no_frontend", subjects);
   }
 }
 
-/** The models of the namespace. Rejects if Discovery does not answer. */
+/** The models of the namespace. Rejects if Discovery does not answer; with `not_ready` if there is none. */
 export async function modelNames({ bus, subjects }: AskDeps): Promise<readonly string[]> {
-  const reply = await bus.request(subjects.getCatalog(), new Uint8Array(), {
-    timeoutMs: catalogTimeoutMs,
-  });
-  return Catalog.decode(reply).models.map(({ model }) => model);
+  try {
+    const reply = await bus.request(subjects.getCatalog(), new Uint8Array(), {
+      timeoutMs: catalogTimeoutMs,
+    });
+    return Catalog.decode(reply).models.map(({ model }) => model);
+  } catch (error) {
+    throw explained(error, "Discovery", "no_discovery", subjects);
+  }
+}
+
+/** Where nobody listens, says who is missing where: most often the namespace is another one. */
+function explained(caught: unknown, who: string, why: string, subjects: Subjects): ServingError {
+  const error = ServingError.from(caught);
+  if (error.code !== "no_responders") return error;
+  const problem = `no ${who} serves the namespace "${subjects.namespace}"`;
+  return new ServingError("not_ready", { problem, why }, { cause: error });
 }

@@ -5,10 +5,10 @@ import { readOptions } from "@baton/runtime";
 import { askFrontend, modelNames, type RouteAnswer } from "../bus-tools/explain.ts";
 import { type Asked, questionOf } from "../bus-tools/question.ts";
 import { routeText } from "../bus-tools/route-text.ts";
-import type { ClusterStatus } from "../bus-tools/status.ts";
 import type { CommandIo } from "../command-io.ts";
 import { adminUrl, explainOptions } from "../common-options.ts";
 import { observeNats, type WhereToLook } from "../observer.ts";
+import { statusFromAdmin } from "./status.ts";
 
 /** `baton route explain`: where a request would go, and why. 1 if it would be refused. */
 export async function explainRoute(
@@ -56,7 +56,7 @@ async function explainOnBus(
 
 async function explainAtAdmin(asked: Asked, admin: string): Promise<RequestExplained> {
   const question = await questionOf(asked, async () => {
-    const status = (await (await fetchAdmin("/status", admin)).json()) as ClusterStatus;
+    const status = await statusFromAdmin(admin);
     return status.models.map(({ model }) => model);
   });
   const answer = await fetchAdmin("/route/explain", admin, {

@@ -33,7 +33,8 @@ async function statusFromBus(options: WhereToLook, io: CommandIo): Promise<Clust
   }
 }
 
-async function statusFromAdmin(admin: string): Promise<ClusterStatus> {
+/** What the admin port of `baton up` says of everybody. One actor's own port knows only itself. */
+export async function statusFromAdmin(admin: string): Promise<ClusterStatus> {
   const url = adminUrl("/status", admin);
   const answer = await fetch(url).catch((cause: unknown) => {
     throw new ServingError(
@@ -45,5 +46,8 @@ async function statusFromAdmin(admin: string): Promise<ClusterStatus> {
   if (!answer.ok) {
     throw new ServingError("bus_unavailable", { problem: `${url.href} answered ${answer.status}` });
   }
-  return (await answer.json()) as ClusterStatus;
+  const status = (await answer.json().catch(() => null)) as Partial<ClusterStatus> | null;
+  if (Array.isArray(status?.models)) return status as ClusterStatus;
+  const problem = `${url.href} is not of a whole deployment: name the admin port of baton up, or use --nats URL`;
+  throw new ServingError("config_invalid", { problem });
 }

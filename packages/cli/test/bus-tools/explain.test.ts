@@ -53,4 +53,16 @@ describe("asking a Frontend", () => {
 
     expect(await pending).toEqual([testModel]);
   });
+
+  it("says which namespace has no Discovery", async () => {
+    const cluster = memoryCluster();
+    const pending = modelNames({ bus: cluster.bus("tool"), subjects: cluster.subjects });
+    const failed = expect(pending).rejects.toMatchObject({
+      code: "not_ready",
+      message: expect.stringContaining(`"${cluster.subjects.namespace}"`),
+    });
+    await cluster.clock.advanceBy(10);
+
+    await failed;
+  });
 });
