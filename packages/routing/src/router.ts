@@ -266,7 +266,11 @@ export class Router<Request extends DeskRequest> {
       },
       onError: (error) => {
         this.#metrics.policyReloads("refused");
-        log.error({ policyFile, err: error }, "policy file refused");
+        const problems = error.details.options; // where they are told, a stack says no more
+        log.error(
+          problems === undefined ? { policyFile, err: error } : { policyFile, problems },
+          "policy file refused",
+        );
       },
     });
   }
