@@ -45,6 +45,7 @@ export function createPrepareRequest(deps: PrepareDeps): PrepareRequest {
     checkCapabilities(request, card);
     const text = await deps.textModels.get(request.model, card.tokenizerChecksum);
     const tokens = await tokensOf(request.prompt, text);
+    refuseStrangers(request, text.vocabularySize);
     refuseManyLogprobs(request, tokens.length, deps.maxPromptLogprobs);
     const params = paramsOf(request, tokens.length, card, deps.random);
     const salt = joinHashSalts(card.hashSalt, request.routing?.cacheSalt ?? "");
@@ -70,6 +71,20 @@ export function createPrepareRequest(deps: PrepareDeps): PrepareRequest {
       work,
     };
   };
+}
+
+/** A token that the model does not have would be a wish without effect. */
+function refuseStrangers({ output }: ServingRequest, vocabularySize: number): void {
+  const fields = [
+    ["stop_token_ids", output.stopTokenIds],
+    ["logit_bias", output.logitBias && Object.keys(output.logitBias).map(Number)],
+  ] as const;
+  for (const [param, ids] of fields) {
+    const stranger = ids?.find((id) => id >= vocabularySize);
+    if (stranger === undefined) continue;
+    const problem = `${param} names token ${stranger}; the model's vocabulary ends at ${vocabularySize - 1}`;
+    throw new ServingError("invalid_request", { param, problem });
+  }
 }
 
 /** They are written at once, and so are bounded together. */

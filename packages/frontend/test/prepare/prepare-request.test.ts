@@ -36,6 +36,9 @@ function prepare(
   return prepareRequest(request, { ...card, ...cardChanges });
 }
 
+/** The rig allows 100 log-probabilities of a prompt of ten tokens. */
+const withPromptLogprobs = { capabilities: [...card.capabilities, "prompt_logprobs"] };
+
 async function refusalOf(pending: Promise<unknown>): Promise<string> {
   const error = await pending.then(
     () => null,
@@ -132,6 +135,21 @@ describe("preparing a request", () => {
       () => prepare({ prompt: { kind: "tokens", tokens: Uint32Array.of(256) } }),
       "invalid_request prompt",
     ],
+    [
+      "a bias of a token that there is not",
+      () => prepare({ output: { maxTokens: 1, n: 1, logitBias: { "1": 1, "256": 1 } } }),
+      "invalid_request logit_bias",
+    ],
+    [
+      "a stop token that there is not",
+      () => prepare({ output: { maxTokens: 1, n: 1, stopTokenIds: [255, 256] } }),
+      "invalid_request stop_token_ids",
+    ],
+    [
+      "more logprobs of its prompt than are written",
+      () => prepare({ output: { maxTokens: 1, n: 1, promptLogprobs: 10 } }, withPromptLogprobs),
+      "invalid_request prompt_logprobs",
+    ],
     ["work that the bus does not take", () => prepare({}, {}, 20), "payload_too_large"],
     [
       "an endpoint that the model lacks",
@@ -155,6 +173,15 @@ describe("preparing a request", () => {
     ],
   ])("refuses %s", async (_title, ask, refusal) => {
     expect(await refusalOf(ask())).toBe(refusal);
+  });
+
+  it("keeps the tokens of a prompt only where the answer repeats something of it", async () => {
+    const returns = { promptText: true, tokens: false };
+    const output = { maxTokens: 1, n: 1, promptLogprobs: 9 };
+
+    expect((await prepare()).tokens).toBeNull();
+    expect((await prepare({ returns })).tokens).toHaveLength(10);
+    expect((await prepare({ output }, withPromptLogprobs)).tokens).toHaveLength(10);
   });
 
   it("takes a prompt that fills the context to its last token", async () => {

@@ -3,10 +3,9 @@ import type { Clock, Counter } from "@baton/runtime";
 import type { FastifyReply, FastifyRequest } from "fastify";
 import type { RequestPort } from "../../relay/request-port.ts";
 import type { RequestHandle } from "../../request/request-sink.ts";
-import type { ServingRequest } from "../../request/serving-request.ts";
 import type { AnswerFrame } from "../answer-json.ts";
 import { type AnswerSink, StreamedAnswer, WholeAnswer } from "../answers.ts";
-import { sinkInWordsOf } from "../field-words.ts";
+import { inWordsOf, sinkInWordsOf } from "../field-words.ts";
 import { OpenAnswers } from "../open-answers.ts";
 import {
   chatAnswer,
@@ -92,20 +91,22 @@ class Generation {
     const parsed = bodies.parse(endpoint, request.body, frame, request.raw.headers);
     reply.hijack();
     if (parsed.query === null) this.#serve(endpoint, parsed, request, reply);
-    else void this.#explain(parsed.requests[0], parsed.query, request, reply);
+    else void this.#explain(endpoint, parsed, request, reply);
   }
 
   /** Says where the request would go. Whatever fails is part of the answer. */
   async #explain(
-    asked: ServingRequest,
-    form: "baton" | "nvext",
+    endpoint: Endpoint,
+    { requests: [asked], query }: ParsedBody,
     request: FastifyRequest,
     reply: FastifyReply,
   ): Promise<void> {
     const { overloadStatus, port, replies } = this.#deps;
-    const explanation = await port.explain(asked);
-    const frame = { requestId: asked.requestId, overloadStatus, form };
-    replies.writeWhole(request.raw, reply.raw, routeAnswer(explanation, frame));
+    const { failure, ...explanation } = await port.explain(asked);
+    const told = failure && { ...failure, error: inWordsOf(endpoint, failure.error) };
+    const frame = { requestId: asked.requestId, overloadStatus, form: query ?? "baton" };
+    const answer = routeAnswer({ ...explanation, failure: told }, frame);
+    replies.writeWhole(request.raw, reply.raw, answer);
   }
 
   #serve(

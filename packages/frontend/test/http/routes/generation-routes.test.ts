@@ -1,5 +1,6 @@
 import { ServingError } from "@baton/protocol";
 import { describe, expect, it } from "vitest";
+import { unexplained } from "../../../src/explain/explain-route.ts";
 import { eventsOf } from "../../support/api-rig.ts";
 import { logprobOf } from "../../support/bodies.ts";
 import { answerHello, deltaOf, summary } from "../../support/fake-port.ts";
@@ -178,6 +179,24 @@ describe("token ids in and out", () => {
 
     expect(await response.json()).toMatchObject({
       error: { code: "unsupported", param: "sampling_params.n", message: "n is not supported" },
+    });
+  });
+
+  it("name them so where only the route is asked for too", async () => {
+    const rig = await rigWith();
+    const error = new ServingError("context_length_exceeded", { param: "prompt" });
+    rig.port.onExplain = (request) => unexplained(request, error, "preparing");
+
+    const response = await rig.post("/inference/v1/generate", {
+      model: "m",
+      token_ids: [1],
+      baton: { query_only: true },
+    });
+
+    expect(response.status).toBe(400);
+    expect(await response.json()).toMatchObject({
+      object: "route",
+      error: { code: "context_length_exceeded", param: "token_ids" },
     });
   });
 });
