@@ -20,8 +20,8 @@ describe("an explanation", () => {
       routerId: "d-1",
       mode: "kv",
       candidates: [
-        { workerId: "w-1", eligible: true, why: null, cost: 8, overlapBlocks: 0 },
-        { workerId: "w-2", eligible: true, why: null, cost: 5, overlapBlocks: 3 },
+        { workerId: "w-1", eligible: true, why: null, cost: 116, overlapBlocks: 0 },
+        { workerId: "w-2", eligible: true, why: null, cost: 32, overlapBlocks: 3 },
       ],
       selected: { workerId: "w-2", dpRank: 0, overlapBlocks: 3, bestOverlapBlocks: 3 },
       refusal: null,

@@ -39,7 +39,9 @@ describe("a desk that knows what workers hold", () => {
     feeds.hold("w-1", promptOf(1, 2));
 
     expect(await sentTo(asking("r1"))).toBe("w-1");
-    expect(await sentTo(asking("r2", [1, 2, 7, 8, 9, 10]))).toBe("w-2");
+    expect(await sentTo(asking("r2", [1, 2, 7, 8, 9, 10]))).toBe("w-1");
+    expect(await sentTo(asking("r3", [1, 2, 11, 12, 13, 14, 15]))).toBe("w-1");
+    expect(await sentTo(asking("r4", [1, 21, 22]))).toBe("w-2");
   });
 
   it("lets a request say how much an overlap counts", async () => {

@@ -8,8 +8,9 @@ import type { SelectionRequest, WorkerCandidate } from "./worker-selector.ts";
 const greatestFactor = 1e200;
 
 /**
- * What a candidate pays for a request, in blocks at default weights: the prompt that it must compute behind the prompts that
- * wait, less what it holds of it, and the blocks that are active on it (`dynamo-semantics` 3.6).
+ * What a candidate pays for a request, in blocks: the prompt that it must compute behind the prompts that wait, less what it
+ * holds of it, and the blocks that are active on it (`dynamo-semantics` 3.6). Beyond that, a block that must be computed anew
+ * weighs more than one that waits: it costs its turn now, and later the room of a second copy (ADR 10).
  */
 export class KvScorer implements Scorer {
   readonly name = "kv";
@@ -30,8 +31,11 @@ export class KvScorer implements Scorer {
   #creditsDecode = false;
 
   constructor(options: KvCostOptions, tracking: LoadTrackingOptions) {
-    const decodeActiveRequestWeight = factorOf(options.decodeActiveRequestWeight);
-    this.#options = { ...options, decodeActiveRequestWeight };
+    this.#options = {
+      ...options,
+      decodeActiveRequestWeight: factorOf(options.decodeActiveRequestWeight),
+      uncachedPrefillWeight: factorOf(options.uncachedPrefillWeight),
+    };
     this.#tracking = tracking;
     this.#weights = { host: options.hostCacheHitWeight, disk: options.diskCacheHitWeight };
   }
@@ -60,7 +64,7 @@ export class KvScorer implements Scorer {
     const requests = this.#options.decodeActiveRequestWeight * candidate.requestsInFlight;
     return this.#creditsDecode
       ? Math.max(0, decode - credit) + requests
-      : this.#scale * Math.max(0, this.#prefillBlocks(candidate) - credit) + decode + requests;
+      : this.#scale * this.#prefill(candidate, credit) + decode + requests;
   }
 
   terms(candidate: WorkerCandidate): Readonly<Record<string, number>> {
@@ -69,6 +73,8 @@ export class KvScorer implements Scorer {
       cached_tokens: this.#cachedTokens(candidate),
       raw_prefill_blocks: this.#prefillBlocks(candidate),
       prefill_load_scale: this.#scale,
+      uncached_blocks: this.#uncachedBlocks(candidate),
+      uncached_prefill_weight: this.#options.uncachedPrefillWeight,
       device_overlap_blocks: candidate.overlapBlocks,
       host_overlap_blocks: candidate.hostOverlapBlocks,
       disk_overlap_blocks: candidate.diskOverlapBlocks,
@@ -96,6 +102,18 @@ export class KvScorer implements Scorer {
     if (!this.#tracksPrefill) return 0;
     const prompt = Math.max(this.#promptTokens, this.#cachedTokens(candidate));
     return (candidate.activePrefillTokens + prompt) / this.#blockSize;
+  }
+
+  #prefill(candidate: WorkerCandidate, credit: number): number {
+    const waiting = Math.max(0, this.#prefillBlocks(candidate) - credit);
+    return waiting + this.#options.uncachedPrefillWeight * this.#uncachedBlocks(candidate);
+  }
+
+  /** What of the prompt the candidate would compute anew. Nobody's cache counts without a credit for it. */
+  #uncachedBlocks(candidate: WorkerCandidate): number {
+    if (!this.#tracksPrefill) return 0;
+    const cached = this.#deviceCredit > 0 ? this.#cachedTokens(candidate) : 0;
+    return Math.max(0, this.#promptTokens - cached) / this.#blockSize;
   }
 
   #decay(candidate: WorkerCandidate): number {

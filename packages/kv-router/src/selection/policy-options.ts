@@ -4,8 +4,10 @@ export interface KvCostOptions {
   readonly overlapScoreCredit: number;
   /** How fast the credit fades on ranks with more prefill to do than the least; 0 or more, default 0. */
   readonly overlapScoreCreditDecay: number;
-  /** Weight of the prefill term; 0 or more, default 1. */
+  /** Weight of the prefill term; 0 or more, default 4. */
   readonly prefillLoadScale: number;
+  /** Weight, beyond its own, of a block that must be computed anew; 0 or more, default 6. */
+  readonly uncachedPrefillWeight: number;
   /** Cost of each active request, blocks; 0 or more, default 0. */
   readonly decodeActiveRequestWeight: number;
   /** Credit of a block in host memory, 0 to 1, default 0.75. */
@@ -42,7 +44,8 @@ export interface BusyThresholds {
 export const defaultKvCostOptions: KvCostOptions = {
   overlapScoreCredit: 1,
   overlapScoreCreditDecay: 0,
-  prefillLoadScale: 1,
+  prefillLoadScale: 4,
+  uncachedPrefillWeight: 6,
   decodeActiveRequestWeight: 0,
   hostCacheHitWeight: 0.75,
   diskCacheHitWeight: 0.25,

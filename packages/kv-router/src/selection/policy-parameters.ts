@@ -26,6 +26,7 @@ export type KvParameterName =
   | "overlap_score_credit"
   | "overlap_score_credit_decay"
   | "prefill_load_scale"
+  | "uncached_prefill_weight"
   | "decode_active_request_weight"
   | "router_temperature"
   | "host_cache_hit_weight"
@@ -50,8 +51,15 @@ const kvParameters: readonly (PolicyParameter & { readonly name: KvParameterName
     name: "prefill_load_scale",
     min: 0,
     max: null,
-    default: 1,
+    default: 4,
     doc: "Weight of prompt tokens still to be computed against blocks of active requests.",
+  },
+  {
+    name: "uncached_prefill_weight",
+    min: 0,
+    max: null,
+    default: 6,
+    doc: "Weight, beyond its own, of a prompt block that the worker would have to compute anew.",
   },
   {
     name: "decode_active_request_weight",
@@ -159,6 +167,7 @@ export function kvCostOptionsFrom(parameters: Readonly<Record<string, number>>):
     overlapScoreCreditDecay: value("overlap_score_credit_decay"),
     prefillLoadScale: value("prefill_load_scale"),
     decodeActiveRequestWeight: value("decode_active_request_weight"),
+    uncachedPrefillWeight: value("uncached_prefill_weight"),
     hostCacheHitWeight: value("host_cache_hit_weight"),
     diskCacheHitWeight: value("disk_cache_hit_weight"),
     routerTemperature: value("router_temperature"),

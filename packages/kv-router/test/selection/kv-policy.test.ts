@@ -3,13 +3,20 @@ import { createSelector, type SelectionRequest, type WorkerCandidate } from "../
 import { defaultLoadTracking } from "../../src/selection/policy-options.ts";
 import { candidate, selectionRequest } from "../support.ts";
 
+/** The parameters of the reference. */
+const reference = { prefill_load_scale: 1, uncached_prefill_weight: 0 };
+
 const select = (
   candidates: readonly WorkerCandidate[],
   request: Partial<SelectionRequest> = {},
   parameters: Readonly<Record<string, number>> = {},
   random = 0,
 ) =>
-  createSelector({ mode: "kv", parameters }).select(selectionRequest(request), candidates, random);
+  createSelector({ mode: "kv", parameters: { ...reference, ...parameters } }).select(
+    selectionRequest(request),
+    candidates,
+    random,
+  );
 
 /** Costs 18, 10 and 11: all blocks of the request are active on each. */
 const three = [
@@ -64,7 +71,7 @@ it("counts the least prefill load of those that can be chosen, not of all", () =
   const loaded = candidate("loaded", { activePrefillTokens: 100, overlapBlocks: 8 });
   const selector = createSelector({
     mode: "kv",
-    parameters: { overlap_score_credit_decay: 1 },
+    parameters: { ...reference, overlap_score_credit_decay: 1 },
   });
 
   const { candidates } = selector.explain(selectionRequest(), [idle, loaded], 0);

@@ -10,6 +10,7 @@ const parameters = fc.record({
   overlap_score_credit: weight,
   overlap_score_credit_decay: weight,
   prefill_load_scale: weight,
+  uncached_prefill_weight: weight,
   decode_active_request_weight: weight,
   host_cache_hit_weight: share,
   disk_cache_hit_weight: share,
@@ -75,9 +76,12 @@ function plainCost(
   const requests = given.decode_active_request_weight * one.requestsInFlight;
   const isException =
     asked.stage === "decode" && !tracked.trackPrefillTokens && given.overlap_score_credit > 0;
+  const held = given.overlap_score_credit > 0 ? cached : 0;
+  const uncached = tracked.trackPrefillTokens ? Math.max(0, isl - held) / size : 0;
+  const anew = given.uncached_prefill_weight * uncached;
   const sum = isException
     ? Math.max(0, decode - credit) + requests
-    : given.prefill_load_scale * Math.max(0, raw - credit) + decode + requests;
+    : given.prefill_load_scale * (Math.max(0, raw - credit) + anew) + decode + requests;
   let preference = 0;
   for (const [taint, value] of Object.entries(asked.constraints?.preferredTaints ?? {})) {
     if (one.taints.has(taint)) preference += value;

@@ -9,6 +9,13 @@ import {
 } from "../../src/selection/policy-options.ts";
 import { candidate, selectionRequest } from "../support.ts";
 
+/** The cost of the reference alone. */
+const reference: KvCostOptions = {
+  ...defaultKvCostOptions,
+  prefillLoadScale: 1,
+  uncachedPrefillWeight: 0,
+};
+
 interface Case {
   readonly options?: Partial<KvCostOptions>;
   readonly tracking?: Partial<LoadTrackingOptions>;
@@ -19,7 +26,7 @@ interface Case {
 
 function scorerOf({ options, tracking, request, others = [] }: Case, one: WorkerCandidate) {
   const scorer = new KvScorer(
-    { ...defaultKvCostOptions, ...options },
+    { ...reference, ...options },
     { ...defaultLoadTracking, ...tracking },
   );
   scorer.begin({ request: selectionRequest(request), eligible: [one, ...others] });
@@ -35,7 +42,7 @@ const termsOf = (facts: Partial<WorkerCandidate>, given: Case = {}) => {
   return scorerOf(given, one).terms(one);
 };
 
-describe("the default cost", () => {
+describe("the cost of the reference", () => {
   it.each([
     { overlapBlocks: 2, bookedBlocks: 10, cost: 18 },
     { overlapBlocks: 5, bookedBlocks: 5, cost: 10 },
@@ -220,6 +227,8 @@ it("names every term", () => {
     cached_tokens: 48,
     raw_prefill_blocks: 13,
     prefill_load_scale: 1,
+    uncached_blocks: 5.2,
+    uncached_prefill_weight: 0,
     device_overlap_blocks: 3,
     host_overlap_blocks: 2,
     disk_overlap_blocks: 1,
@@ -249,4 +258,43 @@ it("stays finite with any weight of active requests", () => {
   const options = { decodeActiveRequestWeight: Number.MAX_VALUE };
 
   expect(Number.isFinite(costOf({ requestsInFlight: 1_000 }, { options }))).toBe(true);
+});
+
+describe("a block that must be computed anew", () => {
+  const options = { uncachedPrefillWeight: 6 };
+
+  it("weighs more than one that waits, by the scale", () => {
+    const anew = costOf({}, { options: { ...options, prefillLoadScale: 4 } });
+    const waiting = costOf(
+      { activePrefillTokens: 100, overlapBlocks: 10 },
+      { options: { ...options, prefillLoadScale: 4 } },
+    );
+
+    expect(anew).toBe(4 * (10 + 6 * 10) + 10);
+    expect(waiting).toBe(4 * 10 + 10);
+  });
+
+  it("is none where the worker holds it, on whatever tier, by that tier's weight", () => {
+    expect(termsOf({ overlapBlocks: 4, hostOverlapBlocks: 2 }, { options }).uncached_blocks).toBe(
+      4.5,
+    );
+    expect(termsOf({ overlapBlocks: 10 }, { options }).uncached_blocks).toBe(0);
+  });
+
+  it("is the same for all where caches have no credit, and none where prompt tokens do not count", () => {
+    const held = { overlapBlocks: 4 };
+    const uncached = (overrides: object) =>
+      termsOf(held, { options, request: { overrides } }).uncached_blocks;
+
+    expect(uncached({ overlapScoreCredit: 0 })).toBe(10);
+    expect(uncached({ trackPrefillTokens: false })).toBe(0);
+  });
+
+  it("keeps a long prefix against a queue, and lets a queue that outweighs it decide", () => {
+    const cost = (facts: Partial<WorkerCandidate>) =>
+      costOf(facts, { options: { ...options, prefillLoadScale: 4 } });
+
+    expect(cost({ overlapBlocks: 8, activePrefillTokens: 400 })).toBeLessThan(cost({}));
+    expect(cost({ overlapBlocks: 1, activePrefillTokens: 400 })).toBeGreaterThan(cost({}));
+  });
 });

@@ -42,6 +42,7 @@ export const policyOptions = {
   overlapScoreCredit: kvOption("overlap_score_credit"),
   overlapScoreCreditDecay: kvOption("overlap_score_credit_decay"),
   prefillLoadScale: kvOption("prefill_load_scale"),
+  uncachedPrefillWeight: kvOption("uncached_prefill_weight"),
   decodeActiveRequestWeight: kvOption("decode_active_request_weight"),
   routerTemperature: kvOption("router_temperature"),
   useKvEvents: z

@@ -13,6 +13,7 @@ const parameterFlags = {
   overlapScoreCredit: "overlap_score_credit",
   overlapScoreCreditDecay: "overlap_score_credit_decay",
   prefillLoadScale: "prefill_load_scale",
+  uncachedPrefillWeight: "uncached_prefill_weight",
   decodeActiveRequestWeight: "decode_active_request_weight",
   routerTemperature: "router_temperature",
 } as const satisfies Partial<Record<keyof PolicyFlags, string>>;
@@ -76,8 +77,15 @@ function selectionOfInstance(instance: Instance, settings: PolicySettings): Stag
     kind: "built-in",
     name,
     mode,
-    parameters: { ...parameters, ...sharedParametersOf(mode, settings) },
+    parameters: { ...defaultsOfType(type), ...parameters, ...sharedParametersOf(mode, settings) },
   };
+}
+
+/** Who names the policy as Dynamo does expects Dynamo's defaults of it. */
+function defaultsOfType(type: string): Readonly<Record<string, number>> {
+  return type === "dynamo-default-cost-fn"
+    ? { prefill_load_scale: 1, uncached_prefill_weight: 0 }
+    : {};
 }
 
 /** What stands under `router` because all instances of a mode have the same. */

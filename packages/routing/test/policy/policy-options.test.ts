@@ -29,6 +29,7 @@ describe("routing options", () => {
       "overlap-score-credit",
       "overlap-score-credit-decay",
       "prefill-load-scale",
+      "uncached-prefill-weight",
       "decode-active-request-weight",
       "router-temperature",
       "use-kv-events",
