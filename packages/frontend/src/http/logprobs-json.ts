@@ -42,22 +42,23 @@ export function tokenLogprobs(logprobs: readonly OutputLogprob[]) {
 
 /** The `prompt_logprobs` of an answer: by token id, null where nothing is known. */
 export function promptLogprobsArray(logprobs: readonly PromptLogprob[]) {
-  return logprobs.map((entry) => {
-    if (entry.logprob === null) return null;
-    const ranked = entry.top.map((one, index) => [one, index + 1] as const);
-    const own = ranked.find(([{ id }]) => id === entry.id)?.[1] ?? null;
+  return logprobs.map(({ id, logprob, token, top }) => {
+    if (logprob === null) return null;
+    const byId: Record<string, RankedLogprob> = {};
     // The token of the prompt is there also where it is not among the likeliest.
-    const all: readonly (readonly [TextLogprob, number | null])[] = [
-      ...ranked,
-      [{ ...entry, logprob: entry.logprob }, own],
-    ];
-    return Object.fromEntries(
-      all.map(([{ id, logprob, token }, rank]) => [
-        id,
-        { logprob: finite(logprob), rank, decoded_token: token },
-      ]),
-    );
+    byId[id] = { logprob: finite(logprob), rank: null, decoded_token: token };
+    top.forEach((one, index) => {
+      byId[one.id] = { logprob: finite(one.logprob), rank: index + 1, decoded_token: one.token };
+    });
+    return byId;
   });
+}
+
+interface RankedLogprob {
+  readonly logprob: number;
+  /** 1 is the likeliest; null if it is not known. */
+  readonly rank: number | null;
+  readonly decoded_token: string;
 }
 
 /** The likeliest tokens and the token itself. Of several with one text the likeliest counts. */

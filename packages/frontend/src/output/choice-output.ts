@@ -3,7 +3,7 @@ import type { FinishReason, FrameEntry, TokenLogprobs } from "@baton/protocol";
 import { StopMatcher } from "@baton/text";
 import type { TextModel, TokenDecoder } from "../prepare/text-model.ts";
 import type { OutputDelta, OutputLogprob } from "../request/request-sink.ts";
-import { codePointCount, formatLogprobs } from "./format-logprobs.ts";
+import { codePointCount, formatLogprobs, type TokenForms, tokenForms } from "./format-logprobs.ts";
 
 /** What is wanted of a choice's output. */
 export interface ChoiceOptions {
@@ -22,6 +22,7 @@ export class ChoiceOutput {
   readonly #choice: number;
   readonly #model: TextModel;
   readonly #options: ChoiceOptions;
+  readonly #forms: TokenForms;
   readonly #decoder: TokenDecoder;
   readonly #matcher: StopMatcher | null;
   /** Tokens that `take` has not looked at. */
@@ -38,6 +39,7 @@ export class ChoiceOutput {
     this.#choice = choice;
     this.#model = model;
     this.#options = options;
+    this.#forms = tokenForms(model);
     this.#decoder = model.decoder();
     this.#matcher = options.stop.length > 0 ? new StopMatcher(options.stop) : null;
   }
@@ -112,7 +114,7 @@ export class ChoiceOutput {
     const logprob = this.#pendingLogprobs[at];
     if (logprob) {
       const token = { id: this.#pending[at] ?? 0, textOffset: this.#textOffset };
-      logprobs.push(formatLogprobs(this.#model, token, logprob));
+      logprobs.push(formatLogprobs(this.#forms, token, logprob));
     }
     this.#textOffset += codePointCount(piece);
   }

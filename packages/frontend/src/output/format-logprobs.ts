@@ -12,24 +12,59 @@ export interface PlacedToken {
   readonly textOffset: number;
 }
 
+/** Tokens as text and bytes. */
+export interface TokenForms {
+  formOf(id: number): Pick<TextLogprob, "token" | "bytes">;
+}
+
+/** The forms of a model's tokens, made anew each time. */
+export function tokenForms(model: Pick<TextModel, "bytes">): TokenForms {
+  return {
+    formOf: (id) => {
+      const bytes = model.bytes(id);
+      return { token: lossy.decode(bytes), bytes: [...bytes] };
+    },
+  };
+}
+
+/** The forms of tokens of which many come again. */
+export class KnownTokens implements TokenForms {
+  readonly #forms: TokenForms;
+  readonly #known = new Map<number, Pick<TextLogprob, "token" | "bytes">>();
+
+  constructor(model: Pick<TextModel, "bytes">) {
+    this.#forms = tokenForms(model);
+  }
+
+  formOf(id: number): Pick<TextLogprob, "token" | "bytes"> {
+    let form = this.#known.get(id);
+    if (form === undefined) {
+      form = this.#forms.formOf(id);
+      this.#known.set(id, form);
+    }
+    return form;
+  }
+}
+
 /** One position's log-probabilities with their tokens as text. */
 export function formatLogprobs(
-  model: Pick<TextModel, "bytes">,
+  forms: TokenForms,
   { id, textOffset }: PlacedToken,
   logprobs: TokenLogprobs,
 ): OutputLogprob {
-  return { ...textLogprob(model, id, logprobs.chosen), top: topOf(model, logprobs), textOffset };
+  const { token, bytes } = forms.formOf(id);
+  return { id, token, logprob: logprobs.chosen, bytes, top: topOf(forms, logprobs), textOffset };
 }
 
 /** The same for a token of a prompt, of which there may be none. */
 export function formatPromptLogprobs(
-  model: Pick<TextModel, "bytes">,
-  token: PlacedToken,
+  forms: TokenForms,
+  placed: PlacedToken,
   logprobs: TokenLogprobs | null,
 ): PromptLogprob {
-  if (logprobs !== null) return formatLogprobs(model, token, logprobs);
-  const { id, textOffset } = token;
-  return { ...textLogprob(model, id, 0), logprob: null, top: [], textOffset };
+  if (logprobs !== null) return formatLogprobs(forms, placed, logprobs);
+  const { token, bytes } = forms.formOf(placed.id);
+  return { ...placed, token, bytes, logprob: null, top: [] };
 }
 
 /** How many code points a text has; half a surrogate pair is one. */
@@ -39,11 +74,9 @@ export function codePointCount(text: string): number {
   return count;
 }
 
-function topOf(model: Pick<TextModel, "bytes">, { top }: TokenLogprobs): readonly TextLogprob[] {
-  return top.map(([id, logprob]) => textLogprob(model, id, logprob));
-}
-
-function textLogprob(model: Pick<TextModel, "bytes">, id: number, logprob: number): TextLogprob {
-  const bytes = model.bytes(id);
-  return { id, token: lossy.decode(bytes), logprob, bytes: [...bytes] };
+function topOf(forms: TokenForms, { top }: TokenLogprobs): readonly TextLogprob[] {
+  return top.map(([id, logprob]) => {
+    const { token, bytes } = forms.formOf(id);
+    return { id, token, logprob, bytes };
+  });
 }

@@ -2,7 +2,7 @@ import { ServingError, type TokenLogprobs } from "@baton/protocol";
 import type { TextModel } from "../prepare/text-model.ts";
 import type { PromptLogprob, PromptReport } from "../request/request-sink.ts";
 import type { ServingRequest } from "../request/serving-request.ts";
-import { codePointCount, formatPromptLogprobs } from "./format-logprobs.ts";
+import { codePointCount, formatPromptLogprobs, KnownTokens } from "./format-logprobs.ts";
 
 /** What a report is made of. */
 export interface ReportedPrompt {
@@ -43,11 +43,12 @@ function promptLogprobs({ text, tokens, logprobs }: ReportedPrompt): readonly Pr
     throw new ServingError("engine_protocol", { problem });
   }
   const decoder = text.decoder();
+  const known = new KnownTokens(text);
   let textOffset = 0;
   const reported: PromptLogprob[] = [];
   tokens.forEach((id, at) => {
     const entry = at === 0 ? null : (logprobs[at - 1] ?? null);
-    reported.push(formatPromptLogprobs(text, { id, textOffset }, entry));
+    reported.push(formatPromptLogprobs(known, { id, textOffset }, entry));
     textOffset += codePointCount(decoder.push(id));
   });
   return reported;

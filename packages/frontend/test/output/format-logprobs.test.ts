@@ -3,6 +3,8 @@ import {
   codePointCount,
   formatLogprobs,
   formatPromptLogprobs,
+  KnownTokens,
+  tokenForms,
 } from "../../src/output/format-logprobs.ts";
 import { fakeTextModel } from "../support/fake-text-model.ts";
 
@@ -10,7 +12,9 @@ const token = { id: 0xc3, textOffset: 7 };
 
 describe("logprobs with their tokens as text", () => {
   it("show bytes that are no character as U+FFFD and keep the bytes", () => {
-    expect(formatLogprobs(fakeTextModel, token, { chosen: -1, top: [[65, -2]] })).toEqual({
+    expect(
+      formatLogprobs(tokenForms(fakeTextModel), token, { chosen: -1, top: [[65, -2]] }),
+    ).toEqual({
       id: 0xc3,
       token: "\ufffd",
       logprob: -1,
@@ -21,7 +25,7 @@ describe("logprobs with their tokens as text", () => {
   });
 
   it("are unknown for a prompt's first token", () => {
-    expect(formatPromptLogprobs(fakeTextModel, token, null)).toEqual({
+    expect(formatPromptLogprobs(new KnownTokens(fakeTextModel), token, null)).toEqual({
       id: 0xc3,
       token: "\ufffd",
       logprob: null,

@@ -14,7 +14,6 @@ import {
   modelsAnswer,
 } from "../../../src/http/openapi/answer-schemas.ts";
 import type { OpenApiDocument } from "../../../src/http/openapi/openapi-document.ts";
-import type { Endpoint } from "../../../src/http/parse-body.ts";
 import { eventsOf } from "../../support/api-rig.ts";
 import { logprobOf, refusalOf } from "../../support/bodies.ts";
 import { bodyOf } from "../../support/body-arbitrary.ts";
@@ -90,22 +89,23 @@ describe("the description of the API", () => {
     expect(Object.keys(components.schemas)).toContain("ChatBody");
   });
 
-  it("allows every body that the API takes", async () => {
+  it.each([
+    ["chat", "ChatBody"],
+    ["completions", "CompletionBody"],
+    ["generate", "GenerateBody"],
+  ] as const)("allows every body of %s that the API takes", async (endpoint, name) => {
     const { components } = await documentOf();
-    const names = { chat: "ChatBody", completions: "CompletionBody", generate: "GenerateBody" };
+    const allows = new Ajv2020({ strict: false }).compile(components.schemas[name] ?? false);
     let taken = 0;
-    for (const [endpoint, name] of Object.entries(names) as [Endpoint, string][]) {
-      const allows = new Ajv2020({ strict: false }).compile(components.schemas[name] ?? false);
-      fc.assert(
-        fc.property(bodyOf(endpoint), (body) => {
-          if (refusalOf(endpoint, body) !== "taken") return;
-          taken += 1;
-          expect(allows(body), JSON.stringify([body, allows.errors])).toBe(true);
-        }),
-        { numRuns: 300 },
-      );
-    }
-    expect(taken).toBeGreaterThan(100);
+    fc.assert(
+      fc.property(bodyOf(endpoint), (body) => {
+        if (refusalOf(endpoint, body) !== "taken") return;
+        taken += 1;
+        expect(allows(body), JSON.stringify([body, allows.errors])).toBe(true);
+      }),
+      { numRuns: 150 },
+    );
+    expect(taken).toBeGreaterThan(10);
   });
 });
 
