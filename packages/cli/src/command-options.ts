@@ -30,8 +30,10 @@ function commanderOption(field: OptionField): Option {
   ]);
 }
 
-function syntax({ flag, kind }: OptionField): string {
-  return kind === "boolean" ? `--${flag}` : `--${flag} <${kind === "number" ? "n" : "value"}>`;
+function syntax({ defaultText, flag, kind }: OptionField): string {
+  // What is not off by itself must be possible to switch off.
+  if (kind === "boolean") return `--${flag}${defaultText === "false" ? "" : " [true|false]"}`;
+  return `--${flag} <${kind === "number" ? "n" : "value"}>`;
 }
 
 function description({ description: text, choices, defaultText, env }: OptionField): string {

@@ -28,6 +28,20 @@ describe("addOptions", () => {
     expect(parse()).toEqual({});
   });
 
+  it("lets a switch be turned off that is not off by itself", () => {
+    const events = defineOptions("", { useKvEvents: z.boolean().optional().describe("Events.") });
+    const read = (...args: readonly string[]) => {
+      const command = addOptions(new Command().exitOverride(), events);
+      command.parse(args, { from: "user" });
+      return readOptions(events, { flags: givenFlags(command), env: {} }).useKvEvents;
+    };
+
+    expect(read("--use-kv-events", "false")).toBe(false);
+    expect(read("--use-kv-events=false")).toBe(false);
+    expect(read("--use-kv-events")).toBe(true);
+    expect(read()).toBeUndefined();
+  });
+
   it("lets the environment come between flag and default", () => {
     expect(readOptions(options, { flags: parse(), env: { BATON_ADMIN_PORT: "7" } }).adminPort).toBe(
       7,
