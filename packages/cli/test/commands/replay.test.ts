@@ -88,7 +88,7 @@ describe("baton replay", () => {
       `worker_selection:
   aggregated: spread
   instances:
-    - { name: spread, type: dynamo-default-cost-fn, parameters: { router_temperature: 2 } }
+    - { name: spread, type: kv, parameters: { router_temperature: 2 } }
 `,
     );
     const same = ["--parameter", "router_temperature=2"];
