@@ -11,7 +11,7 @@ export default defineConfig({
           name: "units",
           maxWorkers: "100%",
           include: ["packages/*/test/**/*.test.ts", "test/**/*.test.ts"],
-          exclude: ["test/e2e/**", "**/node_modules/**"],
+          exclude: ["test/e2e/**", "test/containers/**", "**/node_modules/**"],
           benchmark: { include: ["packages/*/bench/**/*.bench.ts"] },
         },
       },
@@ -24,6 +24,18 @@ export default defineConfig({
           benchmark: { include: [] },
           maxWorkers: 1,
           sequence: { groupOrder: 1 },
+        },
+      },
+      {
+        // Whole clusters of containers, where there is a Docker engine.
+        extends: true,
+        test: {
+          name: "containers",
+          include: ["test/containers/**/*.test.ts"],
+          benchmark: { include: [] },
+          globalSetup: ["test/support/containers/build-image.ts"],
+          maxWorkers: 1,
+          sequence: { groupOrder: 2 },
         },
       },
     ],

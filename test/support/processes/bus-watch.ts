@@ -8,7 +8,14 @@ import {
   Subjects,
   type TransitionDetails,
 } from "@baton/protocol";
-import { type Bus, connectNats, noMetrics, RealClock, silentLogger } from "@baton/runtime";
+import {
+  type Bus,
+  connectNats,
+  noMetrics,
+  RealClock,
+  readNatsAccess,
+  silentLogger,
+} from "@baton/runtime";
 import { waitUntil } from "./wait-until.ts";
 
 /** One state of one request, as its Frontend told everybody. */
@@ -26,10 +33,11 @@ export class BusWatch {
   readonly #statesById = new Map<string, SeenState[]>();
   readonly #idsByClientId = new Map<string, string>();
 
-  static async join(nats: string, namespace: string): Promise<BusWatch> {
+  /** `natsCreds` is a file. */
+  static async join(nats: string, namespace: string, natsCreds?: string): Promise<BusWatch> {
     const subjects = new Subjects(namespaceName(namespace));
     const bus = await connectNats(
-      { url: nats },
+      readNatsAccess({ nats, natsCreds }),
       {
         id: actorId("test-watch"),
         subjects,

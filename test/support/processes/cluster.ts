@@ -39,7 +39,7 @@ export interface ClusterOptions {
 
 const readyTimeoutMs = 40_000;
 /** Figures of what is held: zero when nothing runs. */
-const heldGauges = [
+export const heldGauges = [
   "baton_frontend_requests_in_flight",
   "baton_worker_sequences",
   "baton_worker_blocks_used",
@@ -302,7 +302,8 @@ export class Cluster {
   }
 }
 
-function asArguments(flags: Flags): readonly string[] {
+/** Flags as a command line has them. */
+export function asArguments(flags: Flags): readonly string[] {
   return Object.entries(flags).flatMap(([name, value]) => {
     if (value === false) return [];
     if (value === true) return [`--${name}`];

@@ -6,8 +6,18 @@ export {
 } from "./api-client.ts";
 export { BatonProcess, runBaton } from "./baton-process.ts";
 export { BusWatch } from "./bus-watch.ts";
-export { type ActorSpec, Cluster, commonActors, startCluster, workerSpec } from "./cluster.ts";
+export {
+  type ActorSpec,
+  asArguments,
+  Cluster,
+  commonActors,
+  type Flags,
+  heldGauges,
+  startCluster,
+  workerSpec,
+} from "./cluster.ts";
+export { samples } from "./metrics-page.ts";
 export { descendantsOf, isAlive } from "./process-table.ts";
-export { readStatus } from "./read-status.ts";
+export { type ModelStatus, readStatus, type Status } from "./read-status.ts";
 export { describeWith } from "./requirements.ts";
 export { waitUntil, within } from "./wait-until.ts";

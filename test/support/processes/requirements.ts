@@ -1,9 +1,10 @@
 import { natsAvailable } from "@baton/testing";
 import { findLlamaEngine } from "@baton/worker";
 import { describe, it, vi } from "vitest";
+import { hasDocker } from "../containers/images.ts";
 
 /** What a suite may need that a machine may lack. */
-export type Need = "nats" | "llama";
+export type Need = "nats" | "llama" | "docker";
 
 interface Requirement {
   readonly isThere: boolean;
@@ -17,12 +18,18 @@ const requirements: Readonly<Record<Need, Requirement>> = {
     lacking: "no nats-server",
     command: "apt-get install nats-server",
   },
+  docker: {
+    isThere: hasDocker(),
+    lacking: "no Docker engine with our images",
+    command: "infra/start-docker.sh && infra/base-image.sh (as root)",
+  },
   llama: {
     isThere: (await findLlamaEngine()) !== undefined,
     lacking: "no llama engine",
     command: "npx baton engine install llama",
   },
 };
+
 const required = new Set((process.env.BATON_TEST_REQUIRE ?? "").split(",").map((s) => s.trim()));
 
 /** For tests and hooks: starting a dozen processes on a busy machine takes its time. */

@@ -1,0 +1,222 @@
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { ContainerCluster, Load, type SeenAnswer } from "../support/containers/index.ts";
+import {
+  type ActorSpec,
+  describeWith,
+  post,
+  waitUntil,
+  workerSpec,
+} from "../support/processes/index.ts";
+
+const timing = { "mock-prefill-ms": 30, "mock-decode-ms": 10 };
+const numbered = (role: string, count: number) =>
+  Array.from({ length: count }, (_, index) => `${role}-${index + 1}`);
+const workers = [
+  ...numbered("prefill", 3).map((id) => workerSpec("prefill", id, "mock", timing)),
+  ...numbered("decode", 3).map((id) => workerSpec("decode", id, "mock", timing)),
+];
+const routers = (["prefill-router", "decode-router"] as const).flatMap((role) =>
+  numbered(role, 2).map((id): ActorSpec => ({ role, id })),
+);
+const frontends = numbered("frontend", 2).map((id): ActorSpec => ({ role: "frontend", id }));
+
+const faults = ["kill", "pause", "cut"] as const;
+type Fault = (typeof faults)[number];
+const undo = { kill: "startAgain", pause: "resume", cut: "heal" } as const;
+
+/** How long a fault lasts: longer than anybody takes to notice it. */
+const faultMs = 3_000;
+/** A request without a notice of its router is given up after 1.5 s. */
+const noticeMs = 2_000;
+const lostMs = { kill: 1_000, pause: 1_500, cut: 1_500 } as const;
+/** From the end of a fault until status shows everybody again; a look at status takes half a second. */
+const backMs = { kill: 30_000, pause: 3_000, cut: 5_000 } as const;
+
+/** What clients may see of a fault, and for how long each of them. */
+interface Sight {
+  readonly codes: readonly string[];
+  readonly endsWithinMs: (fault: Fault) => number;
+  /** Whether requests are harmed only if they were under way or began in the first moments. */
+  readonly passes: boolean;
+}
+
+const worker: Sight = {
+  codes: ["worker_lost"],
+  endsWithinMs: (fault) => lostMs[fault],
+  passes: true,
+};
+const router: Sight = { codes: ["router_lost"], endsWithinMs: () => noticeMs, passes: false };
+const nothing: Sight = { codes: [], endsWithinMs: () => 0, passes: true };
+const sights: readonly (readonly [string, Sight])[] = [
+  ["prefill-1", worker],
+  ["decode-1", worker],
+  ["prefill-router-1", router],
+  ["decode-router-1", router],
+  ["discovery", nothing],
+  ["kv-event-aggregator", nothing],
+];
+
+describeWith(
+  ["docker"],
+  "two of each router, two Frontends and three workers a role, each in a container",
+  () => {
+    let cluster: ContainerCluster;
+
+    beforeAll(async () => {
+      cluster = await ContainerCluster.open();
+      const others: readonly ActorSpec[] = [
+        { role: "discovery", id: "discovery" },
+        { role: "kv-event-aggregator", id: "kv-event-aggregator" },
+      ];
+      const all = [...frontends, ...routers, ...workers, ...others];
+      await Promise.all(all.map((spec) => cluster.start(spec)));
+      await cluster.startNats();
+    }, 240_000);
+    afterAll(() => cluster?.close(), 60_000);
+
+    const ask = async (api: string) =>
+      await post(api, "completions", {
+        model: "mock",
+        prompt: "Who runs?",
+        max_tokens: 3,
+        baton: { include: ["route"] },
+      });
+
+    /** Puts a load on, does something to the cluster, and gives what clients saw once all is well again. */
+    async function underLoad(
+      disturb: (load: Load) => Promise<void>,
+    ): Promise<readonly SeenAnswer[]> {
+      const load = new Load(() => cluster.apis);
+      await waitUntil("answers", () => load.seen.length >= 12, { timeoutMs: 30_000 });
+      await disturb(load);
+      const wholeAtMs = performance.now();
+      await waitUntil("answers again", () => load.endedSince(wholeAtMs) >= 6, {
+        timeoutMs: 20_000,
+      });
+      const seen = await load.stop();
+      await cluster.untilIdle();
+      const late = seen.filter(({ startedAtMs }) => startedAtMs > wholeAtMs);
+      expect(late.filter(({ outcome }) => outcome !== "ok")).toEqual([]);
+      return seen;
+    }
+
+    /** Does it, waits, undoes it, and tells when each was. */
+    async function suffer(fault: Fault, id: string) {
+      const atMs = await cluster[fault](id);
+      await waitUntil("the fault to be noticed", () => performance.now() > atMs + faultMs, {
+        timeoutMs: faultMs * 2,
+      });
+      await cluster[undo[fault]](id);
+      const backAtMs = performance.now();
+      await cluster.untilWhole();
+      return { atMs, backAtMs, wholeAtMs: performance.now() };
+    }
+
+    it("come up with NATS as the last to arrive, and every worker and Frontend serves", async () => {
+      await cluster.untilWhole();
+      const used = new Set<string>();
+      for (const api of cluster.apis.values()) {
+        await waitUntil("an answer", async () => (await ask(api)).status === 200);
+      }
+
+      await waitUntil("every worker to have been used", async () => {
+        for (const api of cluster.apis.values()) {
+          const { baton } = (await ask(api)).body;
+          expect(baton?.mode).toBe("disaggregated");
+          used.add(baton?.prefill_worker ?? "").add(baton?.decode_worker ?? "");
+        }
+        return used.size === workers.length;
+      });
+
+      expect([...used].sort()).toEqual(workers.map(({ id }) => id).sort());
+    });
+
+    describe.each(faults)("and a %s", (fault) => {
+      it.each(sights)(
+        `of %s harms no more than it must, and all is well again`,
+        async (id, sight) => {
+          let times = { atMs: 0, backAtMs: 0, wholeAtMs: 0 };
+          const seen = await underLoad(async () => {
+            times = await suffer(fault, id);
+          });
+
+          const { atMs, backAtMs, wholeAtMs } = times;
+          expect(wholeAtMs - backAtMs).toBeLessThan(backMs[fault]);
+          const harmed = seen.filter(({ outcome }) => outcome !== "ok");
+          // One that comes back may be given work before its own connection is well.
+          const atReturn = harmed.filter(({ startedAtMs }) => startedAtMs > backAtMs - noticeMs);
+          const before = harmed.filter((one) => !atReturn.includes(one));
+          expect(outcomesOf(before, sight.codes)).toEqual([]);
+          expect(outcomesOf(atReturn, returnCodes(sight))).toEqual([]);
+          for (const { startedAtMs, endedAtMs } of before) {
+            const bound = sight.endsWithinMs(fault);
+            expect(endedAtMs - Math.max(startedAtMs, atMs)).toBeLessThan(bound);
+            if (sight.passes) expect(startedAtMs - atMs).toBeLessThan(bound);
+          }
+          const meanwhile = seen.filter(
+            ({ outcome, startedAtMs }) =>
+              outcome === "ok" && startedAtMs > atMs && startedAtMs < backAtMs,
+          );
+          expect(new Set(meanwhile.map(({ frontend }) => frontend)).size).toBe(frontends.length);
+        },
+      );
+
+      it("of frontend-1 harms just its own clients, and all is well again", async () => {
+        let backAtMs = 0;
+        const seen = await underLoad(async () => {
+          ({ backAtMs } = await suffer(fault, "frontend-1"));
+        });
+
+        const harmed = seen.filter(({ outcome }) => outcome !== "ok");
+        expect(harmed.filter(({ frontend }) => frontend !== "frontend-1")).toEqual([]);
+        // The clients of a dead one have no connection; one that is cut off knows why; one that wakes up has missed its time.
+        const codes = {
+          kill: ["broken"],
+          pause: ["bus_unavailable", "router_lost", "worker_lost"],
+          cut: ["bus_unavailable"],
+        };
+        const still = harmed.filter(({ startedAtMs }) => startedAtMs < backAtMs);
+        expect(outcomesOf(still, codes[fault])).toEqual([]);
+      });
+    });
+
+    describe.each(["kill", "pause"] as const)("and a %s of NATS", (fault) => {
+      it("is over when it is back: nobody was declared lost, and what failed says why", async () => {
+        const before = await generations();
+        let servesAfterMs = 0;
+        const seen = await underLoad(async () => {
+          await cluster[fault]("nats-1");
+          const [api = ""] = cluster.apis.values();
+          await waitUntil("a refusal", async () => (await ask(api)).status === 503);
+          await cluster[undo[fault]]("nats-1");
+          const backAtMs = performance.now();
+          await waitUntil("an answer", async () => (await ask(api)).status === 200);
+          servesAfterMs = performance.now() - backAtMs;
+          await cluster.untilWhole();
+        });
+
+        expect(servesAfterMs).toBeLessThan(2_000);
+        const harmed = seen.filter(({ outcome }) => outcome !== "ok");
+        expect(outcomesOf(harmed, ["bus_unavailable", "router_lost"])).toEqual([]);
+        expect(await generations()).toEqual(before);
+      });
+    });
+
+    async function generations(): Promise<Readonly<Record<string, number>>> {
+      const { actors } = await cluster.status();
+      return Object.fromEntries(actors.map(({ id, generation }) => [id, generation]).sort());
+    }
+  },
+);
+
+/** The outcomes that are not among those expected. */
+function outcomesOf(
+  seen: readonly SeenAnswer[],
+  expected: readonly string[],
+): readonly SeenAnswer[] {
+  return seen.filter(({ outcome }) => !expected.includes(outcome));
+}
+
+function returnCodes({ codes }: Sight): readonly string[] {
+  return codes.length === 0 ? [] : [...codes, "bus_unavailable"];
+}

@@ -1,0 +1,36 @@
+import type { Docker } from "./engine.ts";
+
+/**
+ * The private network on which actors and NATS talk. Containers are on Docker's ordinary bridge too, where the test reaches
+ * their ports; nobody finds anybody there.
+ */
+export class BusNetwork {
+  readonly name: string;
+  readonly #docker: Docker;
+
+  static async make(docker: Docker, name: string): Promise<BusNetwork> {
+    await docker.createNetwork({ Name: name, Internal: true, Labels: { "baton.test": name } });
+    return new BusNetwork(docker, name);
+  }
+
+  private constructor(docker: Docker, name: string) {
+    this.#docker = docker;
+    this.name = name;
+  }
+
+  /** Cuts a container off: its connections fall silent, none is closed. */
+  async cut(container: string): Promise<void> {
+    await this.#docker.getNetwork(this.name).disconnect({ Container: container });
+  }
+
+  /** Takes it back under its name, maybe with another address. */
+  async heal(container: string, alias: string): Promise<void> {
+    await this.#docker
+      .getNetwork(this.name)
+      .connect({ Container: container, EndpointConfig: { Aliases: [alias] } });
+  }
+
+  async remove(): Promise<void> {
+    await this.#docker.getNetwork(this.name).remove();
+  }
+}

@@ -1,0 +1,127 @@
+import { GenericContainer, type StartedTestContainer, Wait } from "testcontainers";
+import type { Docker } from "./engine.ts";
+
+const startTimeoutMs = 60_000;
+const linesShown = 8;
+
+/** What a container is started with. */
+export interface ContainerPlan {
+  /** Its name on the private network. */
+  readonly alias: string;
+  readonly image: string;
+  readonly network: string;
+  readonly command: readonly string[];
+  readonly environment?: Readonly<Record<string, string>>;
+  /** Small files by their path in the container. */
+  readonly files?: Readonly<Record<string, string>>;
+  /** Ports for the test: any on this machine, or a certain one. */
+  readonly ports: readonly (number | { readonly container: number; readonly host: number })[];
+  /** The line of its log that says that it runs. */
+  readonly saysOnceUp: RegExp;
+}
+
+/** One container, which may be killed, paused and started again. */
+export class TestContainer {
+  readonly plan: ContainerPlan;
+  readonly #docker: Docker;
+  readonly #container: StartedTestContainer;
+  #ports = new Map<number, number>();
+
+  static async start(docker: Docker, plan: ContainerPlan): Promise<TestContainer> {
+    const files = Object.entries(plan.files ?? {});
+    const container = await new GenericContainer(plan.image)
+      .withNetworkMode(plan.network)
+      .withNetworkAliases(plan.alias)
+      .withCommand([...plan.command])
+      .withEnvironment({ ...plan.environment })
+      .withCopyContentToContainer(
+        files.map(([target, content]) => ({ target, content, mode: 0o444 })),
+      )
+      .withExposedPorts(...plan.ports)
+      .withStartupTimeout(startTimeoutMs)
+      .withWaitStrategy(Wait.forLogMessage(plan.saysOnceUp))
+      .start();
+    const started = new TestContainer(docker, plan, container);
+    await started.#findPorts();
+    return started;
+  }
+
+  private constructor(docker: Docker, plan: ContainerPlan, container: StartedTestContainer) {
+    this.#docker = docker;
+    this.plan = plan;
+    this.#container = container;
+  }
+
+  get id(): string {
+    return this.#container.getId();
+  }
+
+  /** `127.0.0.1:PORT` by which the test reaches a port of the container. */
+  address(port: number): string {
+    const host = this.#ports.get(port);
+    if (host === undefined) throw new Error(`${this.plan.alias} has no port ${port}`);
+    return `127.0.0.1:${host}`;
+  }
+
+  /** Ends its process at once, as a crash does, if it runs. Resolves with `performance.now()` when that was asked for. */
+  async kill(): Promise<number> {
+    const atMs = performance.now();
+    const { State } = await this.#raw.inspect();
+    if (State.Running) await this.#raw.kill({ signal: "SIGKILL" });
+    await this.#raw.wait();
+    return atMs;
+  }
+
+  /** Asks it to end and waits for that, twenty seconds at most. */
+  async stop(): Promise<void> {
+    await this.#raw.stop({ t: 20 });
+  }
+
+  /** Starts it again after its end. Its ports may be others. */
+  async startAgain(): Promise<void> {
+    await this.#raw.start();
+    await this.#findPorts();
+  }
+
+  /** Freezes every process in it, as SIGSTOP does. */
+  async pause(): Promise<number> {
+    const atMs = performance.now();
+    await this.#raw.pause();
+    return atMs;
+  }
+
+  async resume(): Promise<number> {
+    await this.#raw.unpause();
+    return performance.now();
+  }
+
+  /** The end of its log. */
+  async lastLines(): Promise<string> {
+    const log = await this.#raw.logs({ stdout: true, stderr: true, tail: linesShown });
+    // Each piece of the log begins with eight bytes that are no text.
+    return log
+      .toString("utf8")
+      .split("\n")
+      .map((line) => line.slice(Math.max(line.indexOf("{"), 0)))
+      .join("\n");
+  }
+
+  async remove(): Promise<void> {
+    await this.#raw.remove({ force: true, v: true });
+  }
+
+  get #raw() {
+    return this.#docker.getContainer(this.id);
+  }
+
+  async #findPorts(): Promise<void> {
+    const { NetworkSettings } = await this.#raw.inspect();
+    const ports = Object.entries(NetworkSettings.Ports ?? {});
+    this.#ports = new Map(
+      ports.flatMap(([port, bindings]) => {
+        const host = bindings?.[0]?.HostPort;
+        return host === undefined ? [] : [[Number.parseInt(port, 10), Number(host)] as const];
+      }),
+    );
+  }
+}

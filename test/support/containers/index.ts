@@ -1,0 +1,2 @@
+export { ContainerCluster } from "./container-cluster.ts";
+export { Load, type SeenAnswer } from "./load.ts";
