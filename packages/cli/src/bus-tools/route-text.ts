@@ -94,10 +94,14 @@ function rowOf(
     cached_tokens === 0 ? "0" : `${count(cached_tokens)} (${share}%)`,
     why?.replaceAll("_", " ") ?? "",
     Object.entries(terms)
+      .filter(([name, value]) => value !== (neutral[name] ?? 0))
       .map(([name, value]) => `${name} ${figure(value)}`)
       .join(", "),
   ];
 }
+
+/** Terms that change nothing at another value than 0. */
+const neutral: Readonly<Record<string, number>> = { decay: 1, preference_factor: 1 };
 
 function tailLines({ decode_constraints, ignored = [] }: RouteAnswer): string[] {
   const required = decode_constraints?.required ?? [];

@@ -60,8 +60,10 @@ const positionsTimeoutMs = 1_000;
 const historyTimeoutMs = 6_000;
 const firstRetryMs = 100;
 const maxRetryMs = 1_000;
-/** After so long without an entry the positions are compared once: the last entries may have been lost. */
+/** After so long without an entry the positions are compared: the last entries may have been lost. */
 const quietMs = 2_000;
+/** While it stays quiet they are compared again so often: the aggregator may have started anew, and missed what was said. */
+const stillQuietMs = 5_000;
 const noBytes = new Uint8Array();
 
 /** Makes a follower of one model's feed. */
@@ -89,8 +91,8 @@ class BusKvFeedFollower implements KvFeedFollower {
   #isPumping = false;
   #isStopped = true;
   #isSynced = false;
-  /** When the last entry came; null once the quiet after it has been looked into. */
-  #heardAtMs: number | null = null;
+  /** When the positions are compared next, if nothing is heard until then. */
+  #compareAtMs = 0;
 
   constructor(ctx: ActorContext, options: KvFeedFollowerOptions) {
     const { figures, index, limits, model, role, slots } = options;
@@ -136,6 +138,7 @@ class BusKvFeedFollower implements KvFeedFollower {
     );
     this.#hide = this.#figures.add(this.#reading);
     this.#beat = clock.setRepeating(heartbeatMs, () => this.#look());
+    this.#compareAtMs = clock.nowMs() + stillQuietMs;
     this.#applier.positionsMissed();
     this.#goOn();
   }
@@ -161,7 +164,7 @@ class BusKvFeedFollower implements KvFeedFollower {
     const entry = this.#decoded(payload, "kv feed", KvFeed.decode);
     if (entry === null) return;
     const nowMs = this.#ctx.clock.nowMs();
-    this.#heardAtMs = nowMs;
+    this.#compareAtMs = nowMs + quietMs;
     this.#applier.take(entry, nowMs);
     if (this.#applier.isIdle) return;
     this.#goOn();
@@ -280,8 +283,8 @@ class BusKvFeedFollower implements KvFeedFollower {
   #look(): void {
     this.#figures.sync(this.#reading);
     const nowMs = this.#ctx.clock.nowMs();
-    if (this.#heardAtMs === null || nowMs - this.#heardAtMs < quietMs) return;
-    this.#heardAtMs = null;
+    if (nowMs < this.#compareAtMs) return;
+    this.#compareAtMs = nowMs + stillQuietMs;
     this.#applier.positionsMissed();
     this.#goOn();
   }

@@ -87,6 +87,6 @@ function textOf(
   const parts = (Object.keys(phrases) as Ineligibility[])
     .filter((why) => counts[why] !== undefined)
     .map((why) => `${counts[why]} ${phrases[why]}`);
-  const text = `no worker is free: ${parts.join(", ")}`;
+  const text = `${reason === "all_busy" ? "no worker is free" : "no worker may take it"}: ${parts.join(", ")}`;
   return missing.length === 0 ? text : `${text}; missing ${describeTaints(missing)}`;
 }

@@ -49,7 +49,7 @@ describe.each(choosing)("%s", (mode) => {
       detail: {
         counts: { missing_taint: 2 },
         missingTaints: [rack("r1")],
-        text: `no worker is free: 2 without a required taint; missing domain "rack" (${rack("r1")})`,
+        text: `no worker may take it: 2 without a required taint; missing domain "rack" (${rack("r1")})`,
       },
     });
   });

@@ -85,7 +85,7 @@ describe("a policy of one's own", () => {
     expect(choose(policy({ filters }), [heavy])).toMatchObject({
       kind: "none",
       reason: "all_excluded",
-      detail: { counts: { filtered: 1 }, text: "no worker is free: 1 left out by the policy" },
+      detail: { counts: { filtered: 1 }, text: "no worker may take it: 1 left out by the policy" },
     });
     expect(choose(policy({ filters }), [heavy, busy])).toMatchObject({ reason: "all_busy" });
   });

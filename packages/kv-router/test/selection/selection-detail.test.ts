@@ -24,7 +24,7 @@ it("lists what the closest of the workers lacks that only taints keep out", () =
     detail: {
       counts: { missing_taint: 2, draining: 1 },
       missingTaints: ["b"],
-      text: 'no worker is free: 1 draining, 2 without a required taint; missing taint "b"',
+      text: 'no worker may take it: 1 draining, 2 without a required taint; missing taint "b"',
     },
   });
 });
@@ -50,7 +50,7 @@ it("counts those outside an allow-list and beside a pin", () => {
   expect(describeNone(request, pin, candidates)).toMatchObject({
     reason: "all_excluded",
     detail: {
-      text: "no worker is free: 1 not allowed by the request, 1 draining, 1 not the pinned one",
+      text: "no worker may take it: 1 not allowed by the request, 1 draining, 1 not the pinned one",
     },
   });
 });
