@@ -29,15 +29,26 @@ const context = mkdtempSync(join(tmpdir(), "baton-image-"));
 let status = 1;
 try {
   stage(context);
+  const before = imageId();
   ({ status } = spawnSync(
     "docker",
     ["build", "-q", "--build-arg", `BASE_IMAGE=${values.base}`, "-t", values.tag, context],
     { stdio: ["ignore", "inherit", "inherit"] },
   ));
+  // What the tag named before is nobody's any more, unless a container still runs it.
+  if (status === 0 && before !== "" && imageId() !== before) {
+    spawnSync("docker", ["rmi", before], { stdio: "ignore" });
+  }
 } finally {
   rmSync(context, { recursive: true });
 }
 process.exit(status ?? 1);
+
+/** The id of the image that has the tag; empty if none has. */
+function imageId() {
+  const found = spawnSync("docker", ["image", "inspect", "--format", "{{.Id}}", values.tag]);
+  return found.status === 0 ? found.stdout.toString().trim() : "";
+}
 
 /** Copies what runs: our packages as compiled, and what the lock file has for production. */
 function stage(folder) {

@@ -27,14 +27,28 @@ process.stdout.write(`${summary(report)}\n`);
 rmSync(folder, { recursive: true, force: true });
 process.exit(status ?? 1);
 
+/** The line that ends a run; before it what was skipped for want of something, with the command that helps. */
 function summary(file) {
   try {
-    const { numPassedTests, numFailedTests, numPendingTests } = JSON.parse(
-      readFileSync(file, "utf8"),
-    );
+    const report = JSON.parse(readFileSync(file, "utf8"));
+    const { numPassedTests, numFailedTests, numPendingTests } = report;
     const skipped = numPendingTests > 0 ? `, ${numPendingTests} skipped` : "";
-    return `${numPassedTests} passed, ${numFailedTests} failed${skipped}`;
+    return [
+      ...skippedSuites(report),
+      `${numPassedTests} passed, ${numFailedTests} failed${skipped}`,
+    ].join("\n");
   } catch {
     return "0 passed, 1 failed";
   }
+}
+
+/** Titles of suites that say why they were skipped. */
+function skippedSuites({ testResults }) {
+  const titles = testResults
+    .flatMap(({ assertionResults }) => assertionResults)
+    .filter(({ status }) => status === "skipped" || status === "pending")
+    .flatMap(({ ancestorTitles }) =>
+      ancestorTitles.filter((title) => / \((?:skipped: |no )/.test(title)),
+    );
+  return [...new Set(titles)].map((title) => `skipped: ${title}`);
 }

@@ -11,7 +11,8 @@ mkdir -p "$folder"
 chmod 700 "$folder"
 if [ -e "$folder/nats.env" ]; then exit 0; fi
 
-draw() { od -An -N24 -tx1 /dev/urandom | tr -d ' \n'; }
+# The server reads what begins with a digit as a number.
+draw() { printf x; od -An -N24 -tx1 /dev/urandom | tr -d ' \n'; }
 
 for user in frontend discovery prefill-router decode-router kv-event-aggregator worker watcher; do
   password=$(draw)

@@ -11,7 +11,6 @@ export {
   asArguments,
   Cluster,
   commonActors,
-  type Flags,
   heldGauges,
   startCluster,
   workerSpec,

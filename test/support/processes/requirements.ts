@@ -1,10 +1,11 @@
+import { spawnSync } from "node:child_process";
 import { natsAvailable } from "@baton/testing";
 import { findLlamaEngine } from "@baton/worker";
 import { describe, it, vi } from "vitest";
 import { hasDocker } from "../containers/images.ts";
 
 /** What a suite may need that a machine may lack. */
-export type Need = "nats" | "llama" | "docker";
+export type Need = "nats" | "llama" | "docker" | "openssl";
 
 interface Requirement {
   readonly isThere: boolean;
@@ -22,6 +23,11 @@ const requirements: Readonly<Record<Need, Requirement>> = {
     isThere: hasDocker(),
     lacking: "no Docker engine with our images",
     command: "infra/start-docker.sh && infra/base-image.sh (as root)",
+  },
+  openssl: {
+    isThere: spawnSync("openssl", ["version"], { stdio: "ignore" }).status === 0,
+    lacking: "no openssl",
+    command: "apt-get install openssl",
   },
   llama: {
     isThere: (await findLlamaEngine()) !== undefined,
