@@ -3,7 +3,7 @@
  * client that talks to it over 64 connections. Prints the server's CPU per request, and its memory before and after bodies
  * that it refuses.
  *
- * Run from the root: `node --import tsx --conditions=@baton/source packages/frontend/scripts/measure-http.ts`.
+ * Run from the root: `node --import tsx --conditions=@baton/source packages/frontend/scripts/measure-http.ts [speed | memory]`.
  */
 import { fork } from "node:child_process";
 import { once } from "node:events";
@@ -13,40 +13,53 @@ import { ApiRig, chatBody } from "../test/support/api-rig.ts";
 import { deltaOf, summary } from "../test/support/fake-port.ts";
 
 const connections = 64;
-const rounds = 7;
-const requestsPerRound = 20_000;
+const rounds = 6;
+const requestsPerRound = 10_000;
 const mebi = 1024 * 1024;
 const bodyBytes = 10_000_000;
 
 /** What the server's process tells of itself. */
 interface Usage {
-  readonly cpuMicros: number;
+  readonly userMicros: number;
+  readonly systemMicros: number;
   readonly heapBytes: number;
   readonly externalBytes: number;
   readonly rssBytes: number;
 }
 
+/** Asks the server's process, after it has collected its garbage or before. */
+type AskUsage = (wish: "look" | "collect") => Promise<Usage>;
+
 if (process.send === undefined) await measure();
 else await serve();
 
-/** The server's process: answers each request at once, and each message with its own usage. */
+/** The server's process: answers each request in as many turns of the loop as it may have tokens, and each message with its own usage. */
 async function serve(): Promise<void> {
   const rig = await new ApiRig({ maxBodyBytes: 8 * mebi, maxReceivingBytes: 256 * mebi }).start();
-  rig.port.onSubmit = (sink) => {
+  rig.port.onSubmit = (sink, request) => {
     rig.port.requests.length = 0;
     rig.port.sinks.length = 0;
     rig.counted.length = 0;
-    sink.output([deltaOf("Hello there, this is an answer of some words.")]);
-    sink.output([deltaOf("", { finishReason: "stop" })]);
-    sink.ended({ kind: "completed", summary });
+    const say = (parts: number): void => {
+      sink.output([deltaOf("Hello there, this is an answer of some words.")]);
+      if (parts > 1) {
+        setImmediate(say, parts - 1);
+        return;
+      }
+      sink.output([deltaOf("", { finishReason: "stop" })]);
+      sink.ended({ kind: "completed", summary });
+    };
+    say(request.output.maxTokens ?? 1);
   };
+  process.on("disconnect", () => process.exit());
   process.on("message", (wish) => {
     if (wish === "collect") for (let pass = 0; pass < 4; pass += 1) globalThis.gc?.();
     const { user, system } = process.cpuUsage();
     const { heapUsed, external, rss } = process.memoryUsage();
     rig.counted.length = 0;
     process.send?.({
-      cpuMicros: user + system,
+      userMicros: user,
+      systemMicros: system,
       heapBytes: heapUsed,
       externalBytes: external,
       rssBytes: rss,
@@ -61,11 +74,18 @@ async function measure(): Promise<void> {
   });
   const [url] = (await once(server, "message")) as [string];
   const port = Number(new URL(url).port);
-  const usage = async (wish: "look" | "collect"): Promise<Usage> => {
+  const usage: AskUsage = async (wish) => {
     server.send(wish);
     const [answer] = (await once(server, "message")) as [Usage];
     return answer;
   };
+  if (process.argv[2] !== "memory") await speed(port, usage);
+  if (process.argv[2] !== "speed") await memory(port, usage);
+  server.disconnect();
+}
+
+/** Prints what a request costs. */
+async function speed(port: number, usage: AskUsage): Promise<void> {
   const sockets = await Promise.all(Array.from({ length: connections }, () => opened(port)));
   const turns = Array.from({ length: 6 }, (_, turn) => ({
     role: turn % 2 === 0 ? "user" : "assistant",
@@ -74,29 +94,35 @@ async function measure(): Promise<void> {
   const bodies = {
     "a short chat": { ...chatBody },
     "a chat of six turns": { ...chatBody, messages: turns, temperature: 0.7 },
-    "a stream": { ...chatBody, stream: true },
+    "a stream in one turn": { ...chatBody, stream: true },
+    "a stream in eight turns": { ...chatBody, stream: true, max_tokens: 8 },
   };
   for (const [name, body] of Object.entries(bodies)) {
     const bytes = requestOf(JSON.stringify(body));
-    const micros: number[] = [];
+    const user: number[] = [];
+    const system: number[] = [];
     for (let round = 0; round < rounds; round += 1) {
       const before = await usage("look");
       await Promise.all(
-        sockets.map((socket) => ask(socket, bytes, requestsPerRound / connections)),
+        sockets.map((socket) => ask(socket, bytes, Math.ceil(requestsPerRound / connections))),
       );
-      micros.push(((await usage("look")).cpuMicros - before.cpuMicros) / requestsPerRound);
+      const after = await usage("look");
+      user.push((after.userMicros - before.userMicros) / requestsPerRound);
+      system.push((after.systemMicros - before.systemMicros) / requestsPerRound);
     }
-    print(name, `${spread(micros.slice(1))} µs of CPU a request`);
+    print(
+      name,
+      `µs a request: ${spread(user.slice(1))} of ours, ${spread(system.slice(1))} of the kernel`,
+    );
   }
   for (const socket of sockets) socket.destroy();
-  await memory(port, usage);
-  server.kill();
 }
 
-async function memory(port: number, usage: (wish: "collect") => Promise<Usage>): Promise<void> {
+/** Prints what refused bodies leave behind. */
+async function memory(port: number, usage: AskUsage): Promise<void> {
   const large = Buffer.alloc(bodyBytes, "a");
   const head = (fields: string) =>
-    `POST /v1/chat/completions HTTP/1.1\r\nhost: x\r\ncontent-type: application/json\r\n${fields}\r\n\r\n`;
+    `POST /v1/chat/completions HTTP/1.1\r\nhost: x\r\ncontent-type: application/json\r\nconnection: close\r\n${fields}\r\n\r\n`;
   const chunked = Buffer.concat([
     Buffer.from(`${bodyBytes.toString(16)}\r\n`),
     large,
@@ -108,7 +134,6 @@ async function memory(port: number, usage: (wish: "collect") => Promise<Usage>):
     ["in one chunk", head("transfer-encoding: chunked"), chunked],
     ["folded 1,000 times", head(`content-encoding: gzip\r\ncontent-length: ${bomb.length}`), bomb],
   ];
-  for (const [name, start, body] of refused) await refuse(port, start, body, name);
   const before = await usage("collect");
   for (const [name, start, body] of refused) {
     const first = await usage("collect");

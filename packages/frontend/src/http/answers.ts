@@ -110,8 +110,12 @@ export class StreamedAnswer implements AnswerSink {
   output(deltas: readonly OutputDelta[]): void {
     const { writer, headers } = this.#parts;
     let text = "";
-    for (const delta of deltas) text += this.#json.delta(delta);
-    if (writer.isOpen) writer.write(text);
+    let isLast = false;
+    for (const delta of deltas) {
+      text += this.#json.delta(delta);
+      if (delta.finishReason !== null) isLast = true;
+    }
+    if (writer.isOpen) writer.write(text, isLast);
     else writer.open(headers, text);
   }
 

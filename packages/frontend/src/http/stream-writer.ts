@@ -1,5 +1,6 @@
 /** Hot path: `write` once per stream and turn of the loop. Budget 8 µs, most of it the kernel's. */
 import type { ServerResponse } from "node:http";
+import type { Socket } from "node:net";
 
 /** What a writer tells. */
 export interface StreamWriterEvents {
@@ -41,9 +42,17 @@ export class StreamWriter {
     this.#checkBuffer();
   }
 
-  write(text: string): void {
+  /**
+   * Sends more text. `mayBeLast`: the end may follow in this turn of the loop, and then goes with it: that spares a stream
+   * two of its last three calls of the kernel.
+   */
+  write(text: string, mayBeLast = false): void {
     if (this.#isOver || text === "") return;
     const { socket } = this.#response;
+    if (mayBeLast && socket !== null) {
+      socket.cork();
+      process.nextTick(uncork, socket);
+    }
     // A response that waits behind an earlier one of its connection has no socket of its own yet.
     if (
       this.#isFramed &&
@@ -54,12 +63,13 @@ export class StreamWriter {
     } else {
       this.#response.write(text);
     }
-    this.#checkBuffer();
+    // What waits for the end of the turn does not wait for the client.
+    if (!mayBeLast) this.#checkBuffer();
   }
 
   /** The last text, and the end of the response; the connection lives on. */
   end(text: string): void {
-    this.write(text);
+    this.write(text, true);
     this.#isOver = true;
     this.#response.end();
   }
@@ -74,4 +84,9 @@ export class StreamWriter {
     this.#response.destroy();
     this.#events.onCut();
   }
+}
+
+/** Does nothing if the end of a response has done it before. */
+function uncork(socket: Socket): void {
+  socket.uncork();
 }

@@ -111,6 +111,23 @@ describe("a stream", () => {
     ]);
   });
 
+  it("is neither compressed nor kept, whatever the client would take", async () => {
+    const rig = await rigWith();
+    rig.port.onSubmit = answerHello;
+
+    const response = await rig.post(
+      "/v1/chat/completions",
+      { ...chatBody, stream: true },
+      { headers: { "content-type": "application/json", "accept-encoding": "gzip, br" } },
+    );
+
+    expect(response.headers.get("content-encoding")).toBeNull();
+    expect(response.headers.get("cache-control")).toBe("no-cache, no-transform");
+    expect(response.headers.get("x-accel-buffering")).toBe("no");
+    expect(response.headers.get("x-request-id")).toMatch(/^req-/);
+    expect(await response.text()).toContain("data: [DONE]");
+  });
+
   it("has the route in the last data before [DONE]", async () => {
     const rig = await rigWith();
     rig.port.onSubmit = answerHello;
@@ -346,25 +363,6 @@ describe("what HTTP refuses", () => {
     expect(rig.port.requests).toEqual([]);
   });
 
-  it.each([
-    ["no HTTP at all", "hello\r\n\r\n", "HTTP/1.1 400"],
-    ["too large a head", `GET / HTTP/1.1\r\nx: ${"y".repeat(20_000)}\r\n\r\n`, "HTTP/1.1 431"],
-  ])("%s", async (_title, bytes, start) => {
-    const rig = await rigWith();
-    const socket = rig.socket();
-    socket.setEncoding("utf8");
-    let heard = "";
-    socket.on("data", (piece: string) => {
-      heard += piece;
-    });
-
-    socket.write(bytes);
-    await once(socket, "close");
-
-    expect(heard.startsWith(start)).toBe(true);
-    expect(JSON.parse(heard.split("\r\n\r\n")[1] ?? "").error.type).toBe("invalid_request_error");
-  });
-
   it("overload with the configured status", async () => {
     const rig = await rigWith({ overloadStatus: 503 });
     rig.port.onSubmit = (sink) =>
@@ -384,25 +382,6 @@ describe("what HTTP refuses", () => {
     });
   });
 
-  it("more requests than may arrive at once, before they are read", async () => {
-    const rig = await rigWith({ maxInFlight: 1 });
-    rig.port.onSubmit = answerHello;
-    const slow = rig.socket();
-    slow.write(
-      "POST /v1/completions HTTP/1.1\r\nhost: x\r\nexpect: 100-continue\r\ncontent-type: application/json\r\ncontent-length: 9\r\n\r\n",
-    );
-    await once(slow, "data");
-
-    const refused = await rig.chat();
-    slow.destroy();
-    await once(slow, "close");
-    let after = await rig.chat();
-    while (after.status === 529) after = await rig.chat();
-
-    expect(refused.status).toBe(529);
-    expect(after.status).toBe(200);
-  });
-
   it("nothing of what went wrong inside is shown", async () => {
     const rig = await rigWith();
     rig.port.onSubmit = (sink) =>
@@ -417,6 +396,28 @@ describe("what HTTP refuses", () => {
 
     expect(response.status).toBe(500);
     expect(await response.text()).not.toContain("x is not a function");
+  });
+});
+
+describe("a client that asks for the head alone", () => {
+  it("gets that of the same answer to GET", async () => {
+    const rig = await rigWith();
+    const whole = await fetch(`${rig.url}/v1/models`);
+
+    const head = await fetch(`${rig.url}/v1/models`, { method: "HEAD" });
+    const missing = await fetch(`${rig.url}/v1/models/x`, { method: "HEAD" });
+
+    expect([head.status, missing.status]).toEqual([200, 404]);
+    expect(head.headers.get("content-length")).toBe(whole.headers.get("content-length"));
+    expect([await head.text(), await missing.text()]).toEqual(["", ""]);
+  });
+
+  it("gets 405 where there is no GET", async () => {
+    const rig = await rigWith();
+
+    const head = await fetch(`${rig.url}/v1/completions`, { method: "HEAD" });
+
+    expect([head.status, head.headers.get("allow")]).toEqual([405, "POST"]);
   });
 });
 

@@ -3,6 +3,7 @@ import { afterEach, describe, expect, it } from "vitest";
 import type { ApiServerOptions } from "../../src/http/api-server.ts";
 import { ApiRig, chatBody } from "../support/api-rig.ts";
 import { answerHello } from "../support/fake-port.ts";
+import { heldBytes } from "../support/held-bytes.ts";
 import { chatRequest, type RawAnswer, RawClient } from "../support/raw-client.ts";
 
 const rigs: ApiRig[] = [];
@@ -87,6 +88,25 @@ describe("a body that is too large", () => {
 
     expect(answers.map(({ status }) => status)).toEqual([200]);
   });
+});
+
+describe("a hundred bodies that are refused", () => {
+  it("leave nothing behind", async () => {
+    const rig = await rigWith();
+    const bytes = withBytes(Buffer.alloc(10_000_000, "x"));
+    const refuse = async (): Promise<void> => {
+      const client = new RawClient(rig.url).send(bytes);
+      expect((await client.toEnd()).map(({ status }) => status)).toEqual([413]);
+      client.close();
+      rig.counted.length = 0;
+    };
+    await refuse();
+    const before = await heldBytes();
+
+    for (let count = 0; count < 100; count += 1) await refuse();
+
+    expect((await heldBytes()) / before).toBeLessThan(1.1);
+  }, 60_000);
 });
 
 describe("a folded body", () => {

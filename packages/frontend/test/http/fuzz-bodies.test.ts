@@ -1,5 +1,3 @@
-import { setFlagsFromString } from "node:v8";
-import { runInNewContext } from "node:vm";
 import { gzipSync } from "node:zlib";
 import { errorRules } from "@baton/protocol";
 import { RealClock, SeededRandom } from "@baton/runtime";
@@ -19,6 +17,7 @@ import { below, mutateBytes } from "../support/fuzz/mutate-bytes.ts";
 import { mutateValue } from "../support/fuzz/mutate-value.ts";
 import { Pipeline } from "../support/fuzz/pipeline.ts";
 import { type JsonSchema, valuesOf } from "../support/fuzz/schema-values.ts";
+import { heldBytes } from "../support/held-bytes.ts";
 import { chatRequest, type RawAnswer, RawClient } from "../support/raw-client.ts";
 
 /** Bodies in one run; `BATON_FUZZ_INPUTS` sets another number, and `BATON_FUZZ_SEED` other bodies. */
@@ -126,19 +125,6 @@ function problemOf({ status, headers, body }: RawAnswer): string | null {
   const isQuote = error.message.startsWith("the body is not JSON");
   const said = isQuote ? "" : error.message.replace(/'.*'|".*"/s, "");
   return internals.test(said) ? `speaks of internals: ${said}` : null;
-}
-
-setFlagsFromString("--expose-gc");
-const collect = runInNewContext("gc") as () => void;
-
-/** Bytes held once all garbage is gone. */
-async function heldBytes(): Promise<number> {
-  for (let pass = 0; pass < 3; pass += 1) {
-    await new Promise((resolve) => setImmediate(resolve));
-    collect();
-  }
-  const { heapUsed, external } = process.memoryUsage();
-  return heapUsed + external;
 }
 
 describe("bodies at random", () => {

@@ -37,7 +37,8 @@ export interface GenerationRoutesDeps {
 
 const eventStreamHeaders = {
   "content-type": "text/event-stream; charset=utf-8",
-  "cache-control": "no-cache",
+  // Compressing would hold events back until there are enough of them.
+  "cache-control": "no-cache, no-transform",
   "x-accel-buffering": "no",
 };
 
