@@ -17,6 +17,8 @@ export class KvScorer implements Scorer {
   readonly #options: KvCostOptions;
   readonly #tracking: LoadTrackingOptions;
   readonly #weights: TierWeights;
+  readonly #requestWeight: number;
+  readonly #uncachedWeight: number;
   // What one choice is made with; set by `begin`.
   #promptTokens = 0;
   #blockSize = 1;
@@ -31,11 +33,9 @@ export class KvScorer implements Scorer {
   #creditsDecode = false;
 
   constructor(options: KvCostOptions, tracking: LoadTrackingOptions) {
-    this.#options = {
-      ...options,
-      decodeActiveRequestWeight: factorOf(options.decodeActiveRequestWeight),
-      uncachedPrefillWeight: factorOf(options.uncachedPrefillWeight),
-    };
+    this.#options = options;
+    this.#requestWeight = factorOf(options.decodeActiveRequestWeight);
+    this.#uncachedWeight = factorOf(options.uncachedPrefillWeight);
     this.#tracking = tracking;
     this.#weights = { host: options.hostCacheHitWeight, disk: options.diskCacheHitWeight };
   }
@@ -61,20 +61,24 @@ export class KvScorer implements Scorer {
   cost(candidate: WorkerCandidate): number {
     const credit = this.#credit(candidate);
     const decode = this.#decodeBlocks(candidate);
-    const requests = this.#options.decodeActiveRequestWeight * candidate.requestsInFlight;
-    return this.#creditsDecode
-      ? Math.max(0, decode - credit) + requests
-      : this.#scale * this.#prefill(candidate, credit) + decode + requests;
+    const requests = this.#requestWeight * candidate.requestsInFlight;
+    if (this.#creditsDecode) return Math.max(0, decode - credit) + requests;
+    if (!this.#tracksPrefill) return decode + requests;
+    const cached = this.#cachedTokens(candidate);
+    const waiting = Math.max(0, this.#prefillBlocks(candidate, cached) - credit);
+    const anew = this.#uncachedWeight * this.#uncachedBlocks(cached);
+    return this.#scale * (waiting + anew) + decode + requests;
   }
 
   terms(candidate: WorkerCandidate): Readonly<Record<string, number>> {
+    const cached = this.#cachedTokens(candidate);
     return {
       active_prefill_tokens: candidate.activePrefillTokens,
-      cached_tokens: this.#cachedTokens(candidate),
-      raw_prefill_blocks: this.#prefillBlocks(candidate),
+      cached_tokens: cached,
+      raw_prefill_blocks: this.#tracksPrefill ? this.#prefillBlocks(candidate, cached) : 0,
       prefill_load_scale: this.#scale,
-      uncached_blocks: this.#uncachedBlocks(candidate),
-      uncached_prefill_weight: this.#options.uncachedPrefillWeight,
+      uncached_blocks: this.#tracksPrefill ? this.#uncachedBlocks(cached) : 0,
+      uncached_prefill_weight: this.#uncachedWeight,
       device_overlap_blocks: candidate.overlapBlocks,
       host_overlap_blocks: candidate.hostOverlapBlocks,
       disk_overlap_blocks: candidate.diskOverlapBlocks,
@@ -83,7 +87,7 @@ export class KvScorer implements Scorer {
       credit_blocks: this.#credit(candidate),
       decode_blocks: this.#decodeBlocks(candidate),
       active_requests: candidate.requestsInFlight,
-      active_request_weight: this.#options.decodeActiveRequestWeight,
+      active_request_weight: this.#requestWeight,
     };
   }
 
@@ -98,22 +102,14 @@ export class KvScorer implements Scorer {
   }
 
   /** The prompt behind the prompts that wait, as if nothing were cached. */
-  #prefillBlocks(candidate: WorkerCandidate): number {
-    if (!this.#tracksPrefill) return 0;
-    const prompt = Math.max(this.#promptTokens, this.#cachedTokens(candidate));
-    return (candidate.activePrefillTokens + prompt) / this.#blockSize;
+  #prefillBlocks(candidate: WorkerCandidate, cached: number): number {
+    return (candidate.activePrefillTokens + Math.max(this.#promptTokens, cached)) / this.#blockSize;
   }
 
-  #prefill(candidate: WorkerCandidate, credit: number): number {
-    const waiting = Math.max(0, this.#prefillBlocks(candidate) - credit);
-    return waiting + this.#options.uncachedPrefillWeight * this.#uncachedBlocks(candidate);
-  }
-
-  /** What of the prompt the candidate would compute anew. Nobody's cache counts without a credit for it. */
-  #uncachedBlocks(candidate: WorkerCandidate): number {
-    if (!this.#tracksPrefill) return 0;
-    const cached = this.#deviceCredit > 0 ? this.#cachedTokens(candidate) : 0;
-    return Math.max(0, this.#promptTokens - cached) / this.#blockSize;
+  /** What of the prompt would be computed anew. Nobody's cache counts without a credit for it. */
+  #uncachedBlocks(cached: number): number {
+    const counted = this.#deviceCredit > 0 ? cached : 0;
+    return Math.max(0, this.#promptTokens - counted) / this.#blockSize;
   }
 
   #decay(candidate: WorkerCandidate): number {
