@@ -48,7 +48,8 @@ const worker: Sight = {
 const router: Sight = { codes: ["router_lost"], endsWithinMs: () => noticeMs, passes: false };
 const nothing: Sight = { codes: [], endsWithinMs: () => 0, passes: true };
 const sights: readonly (readonly [string, Sight])[] = [
-  ["prefill-1", worker],
+  // A decode worker that fetches from it just then may be first to see it.
+  ["prefill-1", { ...worker, codes: ["worker_lost", "kv_transfer_failed"] }],
   ["decode-1", worker],
   ["prefill-router-1", router],
   ["decode-router-1", router],
@@ -172,7 +173,7 @@ describeWith(
         // The clients of a dead one have no connection; one that is cut off knows why; one that wakes up has missed its time.
         const codes = {
           kill: ["broken"],
-          pause: ["bus_unavailable", "router_lost", "worker_lost"],
+          pause: ["bus_unavailable", "handoff_refused", "router_lost", "worker_lost"],
           cut: ["bus_unavailable"],
         };
         const still = harmed.filter(({ startedAtMs }) => startedAtMs < backAtMs);
