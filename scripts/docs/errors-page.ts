@@ -15,6 +15,10 @@ before the first byte of an answer or as an \`event: error\` after it. \`stage\`
 \`cancelled\`, \`no_responders\`, \`malformed_message\`, \`version_mismatch\` and \`config_invalid\` stay between actors;
 \`client_gone\` stands in logs and counters only.
 
+That holds on every path and at every moment, for what is no HTTP too, with \`x-request-id\` on every answer; 405 says in \`allow\` which methods
+there are. After a refusal that comes before a body was read the connection ends (\`connection: close\`). A 4xx is the client's fault: it is not logged as a
+mistake of ours and counts against no worker.
+
 | code | status | type | may a retry help | meaning |
 |---|---|---|---|---|
 ${rows.join("\n")}

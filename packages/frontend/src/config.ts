@@ -23,7 +23,7 @@ export const frontendOptions = defineOptions("frontend", {
     .describe("How long the head of a request may take to arrive, ms."),
   sendTimeoutMs: milliseconds()
     .default(60_000)
-    .describe("How long a client may take nothing of what waits for it, ms; then it is cut."),
+    .describe("How long a client may take to read what was written to it, ms; then it is cut."),
   keepAliveMs: milliseconds()
     .default(75_000)
     .describe("How long a connection may be idle between two requests, ms."),

@@ -35,7 +35,7 @@ export interface ApiServerOptions extends BodyLimits, BodyReceiverLimits, HttpLi
   readonly port: number;
   /** Most bytes that wait for one client of a stream. */
   readonly clientBufferBytes: number;
-  /** How long a client may leave what waits for it, ms. */
+  /** How long a client may take to read what was written to it, ms. */
   readonly sendTimeoutMs: number;
   /** Status of `overloaded`. */
   readonly overloadStatus: number;

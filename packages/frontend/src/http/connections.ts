@@ -13,7 +13,7 @@ export interface Arrival {
 export interface ConnectionEvents {
   /** A client left before its request was whole. */
   cutOff(): void;
-  /** A client was cut because it has taken nothing for so long. */
+  /** A client was cut because it does not read. */
   stalled(): void;
 }
 
@@ -54,7 +54,7 @@ export class Connection {
   closeByMs = Number.POSITIVE_INFINITY;
   /** Said once the answers that are under way are complete, instead of taking further requests. */
   lastWord: (() => void) | null = null;
-  /** What the client had taken when it last took something, and when that was seen. */
+  /** What the client had taken when it last took a whole piece, and when that was seen. */
   #takenBytes = -1;
   #takenAtMs = 0;
 
@@ -68,7 +68,10 @@ export class Connection {
     return last?.isArriving === true ? last : null;
   }
 
-  /** Whether the client has left bytes that wait for it where they are, for so long. */
+  /**
+   * Whether the client has left what waits for it lying for so long. Node tells of a piece that is written when the kernel
+   * has all of it, so the time is that of one piece: an event of a stream, or a whole answer.
+   */
   isStalled(nowMs: number, timeoutMs: number): boolean {
     const waiting = this.socket.writableLength;
     const takenBytes = this.socket.bytesWritten - waiting;
@@ -86,7 +89,7 @@ export class Connections {
   readonly #stallTimeoutMs: number;
   readonly #events: ConnectionEvents;
 
-  /** A client that takes nothing of what waits for it for `stallTimeoutMs` is cut. */
+  /** A client that does not take what waits for it within `stallTimeoutMs` is cut. */
   constructor(stallTimeoutMs: number, events: ConnectionEvents) {
     this.#stallTimeoutMs = stallTimeoutMs;
     this.#events = events;
@@ -124,6 +127,8 @@ export class Connections {
   /** Closes the connections whose time has come. */
   sweep(nowMs: number): void {
     for (const connection of this.#connections.values()) {
+      // Its end is not told within this turn.
+      if (connection.socket.destroyed) continue;
       if (nowMs >= connection.closeByMs) connection.socket.destroy();
       else if (connection.isStalled(nowMs, this.#stallTimeoutMs)) {
         connection.socket.destroy();

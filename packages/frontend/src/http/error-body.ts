@@ -29,6 +29,8 @@ export function errorAnswer(error: ServingError, frame: ErrorFrame): ErrorAnswer
     headers: {
       "content-type": "application/json; charset=utf-8",
       ...(waits ? { "retry-after": retryAfterSeconds } : {}),
+      // Asking again over the same connection would come here again.
+      ...(error.code === "draining" ? { connection: "close" } : {}),
     },
     body: JSON.stringify({ error: errorObject(error, frame.stage, frame.requestId) }),
   };

@@ -117,6 +117,11 @@ export class HttpServer {
   }
 
   #begin(request: IncomingMessage, response: ServerResponse, expectsContinue: boolean): void {
+    // It was told that the connection ends: whatever it sends behind that is not looked at.
+    if (this.#isLingering(request.socket)) {
+      request.resume();
+      return;
+    }
     const problem = frameProblem(request);
     if (problem !== null) {
       this.#refuse(request, response, problem);
@@ -129,6 +134,7 @@ export class HttpServer {
   #refuse(request: IncomingMessage, response: ServerResponse, problem: string): void {
     const exchange = this.#connections.begin(request, response, false);
     this.#events.refuse(exchange, refusal("invalid_request", problem));
+    this.linger(exchange.connection);
   }
 
   #refuseTunnel(request: IncomingMessage, socket: Duplex): void {
@@ -166,7 +172,7 @@ export class HttpServer {
       connection.closeByMs = Number.POSITIVE_INFINITY;
       connection.lastWord = () => {
         this.linger(connection);
-        socket.end(this.#events.refusalText(failure));
+        if (socket.writable) socket.end(this.#events.refusalText(failure));
       };
     }
   }

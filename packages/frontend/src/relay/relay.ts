@@ -296,7 +296,9 @@ export class Relay implements RequestPort {
     this.#leave(request, "failed", error.code);
     // What came before the failure is the client's.
     if (request.stage === "decode.streaming") pump.write(request);
-    if (log.isLevelEnabled("debug")) {
+    if (error.code === "internal") {
+      log.error({ requestId: request.id, stage: request.stage, err: error }, "request broke");
+    } else if (log.isLevelEnabled("debug")) {
       log.debug({ requestId: request.id, stage: request.stage, err: error }, "request failed");
     }
     const { stage } = request;

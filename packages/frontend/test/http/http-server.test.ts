@@ -174,6 +174,18 @@ describe("what is not well-formed HTTP", () => {
     ]);
   });
 
+  it("takes what stands behind it with it", async () => {
+    const rig = await rigWith();
+    const hidden = chatRequest(chat);
+
+    const answers = await clientOf(rig)
+      .send(`GET /live HTTP/1.1\r\nhost: a\r\nhost: b\r\n\r\n${hidden}`)
+      .toEnd();
+
+    expect(answers.map(({ status }) => status)).toEqual([400]);
+    expect(rig.port.requests).toEqual([]);
+  });
+
   it("does not end the other connections", async () => {
     const rig = await rigWith();
     const good = clientOf(rig).send(chatRequest(chat));
@@ -183,6 +195,71 @@ describe("what is not well-formed HTTP", () => {
     const answers = await good.send(chatRequest(chat)).answers(2);
 
     expect(answers.map(({ status }) => status)).toEqual([200, 200]);
+  });
+});
+
+describe("what stands behind the end of a connection", () => {
+  it("is not looked at when the client has ended it", async () => {
+    const rig = await rigWith();
+
+    const answers = await clientOf(rig)
+      .send(chatRequest(chat, { connection: "close" }) + chatRequest(chat))
+      .toEnd();
+
+    expect(answers.map(({ status }) => status)).toEqual([200]);
+    expect(rig.port.requests).toHaveLength(1);
+  });
+
+  it("is not looked at when a request was answered before it was read", async () => {
+    const rig = await rigWith();
+    const asked = chatRequest("{}", { "content-type": "text/plain" });
+
+    const answers = await clientOf(rig)
+      .send(asked + chatRequest(chat))
+      .toEnd();
+
+    expect(answers.map(({ status }) => status)).toEqual([415]);
+    expect(rig.port.requests).toEqual([]);
+  });
+});
+
+describe("a path or a method that there is not", () => {
+  it.each([
+    ["TRACE /live", 405, "GET, HEAD"],
+    ["DELETE /v1/models/m", 405, "GET, HEAD"],
+    ["PUT /v1/chat/completions", 405, "POST"],
+    ["OPTIONS /v1/completions", 405, "POST"],
+    ["QUERY /live", 405, "GET, HEAD"],
+    ["PROPFIND /live", 405, "GET, HEAD"],
+    ["OPTIONS *", 404, undefined],
+    ["GET /", 404, undefined],
+    ["GET //live", 404, undefined],
+    ["GET /live/", 404, undefined],
+    ["GET /LIVE", 404, undefined],
+    ["GET /live/..", 404, undefined],
+    ["GET /?/live", 404, undefined],
+    ["GET http://x", 404, undefined],
+    ["GET /v1/models/%zz", 400, undefined],
+    [`GET /v1/models/${"m".repeat(3_000)}`, 404, undefined],
+  ])("is refused as every other mistake: %.40s", async (line, status, allow) => {
+    const rig = await rigWith();
+
+    const answers = await clientOf(rig).send(`${line} HTTP/1.1\r\nhost: x\r\n\r\n`).answers(1);
+
+    const [{ headers, body } = { headers: {} as Record<string, string>, body: "" }] = answers;
+    expect(answers.map((answer) => answer.status)).toEqual([status]);
+    expect([headers.allow, headers["x-request-id"]]).toEqual([allow, expect.any(String)]);
+    expect(JSON.parse(body).error).toMatchObject({ stage: "received" });
+    expect(rig.logged).toEqual([]);
+  });
+
+  it("is refused without a look at the body", async () => {
+    const rig = await rigWith();
+    const asked = chatRequest("not json", { "content-type": "x/y z", "content-length": "99999" });
+
+    const answers = await clientOf(rig).send(asked.replace("/v1/chat", "/v2/chat")).answers(1);
+
+    expect(answers.map(({ status }) => status)).toEqual([404]);
   });
 });
 
@@ -258,69 +335,6 @@ describe("what may look odd and is well-formed", () => {
     client.socket.end();
 
     expect((await client.toEnd()).map(({ status }) => status)).toEqual([200]);
-  });
-});
-
-describe("a client that takes its time", () => {
-  it("has so long for a request's head", async () => {
-    const rig = await rigWith({ headersTimeoutMs: 50 });
-
-    const answers = await clientOf(rig).send("GET /live HTTP/1.1\r\nhost:").toEnd();
-
-    expect(answers.map(({ status }) => status)).toEqual([408]);
-    expect(JSON.parse(answers[0]?.body ?? "")).toMatchObject({
-      error: { code: "request_timeout", type: "invalid_request_error" },
-    });
-    expect(rig.counted).toEqual(["request_timeout"]);
-  });
-
-  it("has so long for a request's body, however it trickles", async () => {
-    const rig = await rigWith({ receiveTimeoutMs: 300 });
-    const client = clientOf(rig).send(
-      chatRequest("", { "content-length": "1000", "x-request-id": "mine" }),
-    );
-    const trickle = setInterval(() => client.send("{"), 20);
-
-    const answers = await client.answers(1);
-    clearInterval(trickle);
-
-    expect(answers[0]).toMatchObject({ status: 408, headers: { "x-request-id": "mine" } });
-    expect(rig.counted).toEqual(["request_timeout"]);
-  });
-
-  it("is not answered, nor counted, if it has not said a word", async () => {
-    const rig = await rigWith({ headersTimeoutMs: 50 });
-    const client = clientOf(rig);
-
-    await client.toEnd();
-
-    expect(client.heard).toBe("");
-    expect(rig.counted).toEqual([]);
-  });
-
-  it("may be idle so long between two requests", async () => {
-    const rig = await rigWith({ keepAliveMs: 20 });
-    const client = clientOf(rig).send(chatRequest(chat));
-
-    const answers = await client.toEnd();
-
-    expect(answers.map(({ status }) => status)).toEqual([200]);
-    expect(rig.counted).toEqual([]);
-  });
-
-  it("may wait for a slow answer longer than for anything else", async () => {
-    const rig = await rigWith({ headersTimeoutMs: 20, receiveTimeoutMs: 40, keepAliveMs: 20 });
-    rig.port.onSubmit = () => undefined;
-    const client = clientOf(rig).send(chatRequest(chat));
-    await rig.port.until(() => rig.port.sinks.length === 1);
-    const other = clientOf(rig).send("GET");
-    // By the time that another has been cut this one would have been.
-    await other.toEnd();
-
-    const [sink] = rig.port.sinks;
-    if (sink !== undefined) answerHello(sink);
-
-    expect((await client.answers(1)).map(({ status }) => status)).toEqual([200]);
   });
 });
 
