@@ -201,8 +201,10 @@ describeWith(["nats"], "baton up", () => {
   it("shares a NATS and a namespace with another: more workers of the same sets", async () => {
     const nats = await startNatsServer();
     try {
-      const first = await startUp("--nats", nats.url);
-      const second = await startUp("--nats", nats.url);
+      // By load: by cache these prompts, which begin alike, would all go where the first one went.
+      const byLoad = ["--nats", nats.url, "--router-mode", "least-loaded"];
+      const first = await startUp(...byLoad);
+      const second = await startUp(...byLoad);
 
       const [model] = (await readStatus("--nats", nats.url)).models;
       const workers = new Set<string | null | undefined>();
