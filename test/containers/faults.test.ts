@@ -170,11 +170,12 @@ describeWith(
 
         const harmed = seen.filter(({ outcome }) => outcome !== "ok");
         expect(harmed.filter(({ frontend }) => frontend !== "frontend-1")).toEqual([]);
-        // The clients of a dead one have no connection; one that is cut off knows why; one that wakes up has missed its time.
+        // The clients of a dead one have no connection; one that is cut off knows why once it has
+        // noticed, and has had no notice of a router until then; one that wakes up has missed its time.
         const codes = {
           kill: ["broken"],
           pause: ["bus_unavailable", "handoff_refused", "router_lost", "worker_lost"],
-          cut: ["bus_unavailable"],
+          cut: ["bus_unavailable", "router_lost"],
         };
         const still = harmed.filter(({ startedAtMs }) => startedAtMs < backAtMs);
         expect(outcomesOf(still, codes[fault])).toEqual([]);
