@@ -7,6 +7,7 @@ import {
   commonActors,
   describeWith,
   post,
+  settles,
   startCluster,
   waitUntil,
   workerSpec,
@@ -132,8 +133,8 @@ describeWith(["nats"], "the activation of disaggregated serving", () => {
     // Prefill is killed, and comes back.
     await running.end("prefill-0", "SIGKILL");
     expect(await refusal("missing_prefill")).toEqual(notReady);
-    const lost = (await running.status()).actors.find(({ id }) => id === "prefill-0");
-    expect(lost?.state).toBe("lost");
+    const isLost = expect.objectContaining({ id: "prefill-0", state: "lost" });
+    await expect.poll(async () => (await running.status()).actors, settles).toContainEqual(isLost);
     await running.start(prefill);
     expect((await untilShown(running, serves)).body.baton?.mode).toBe("disaggregated");
     // Decode is killed: now prefill is first.
@@ -166,7 +167,8 @@ describeWith(["nats"], "the activation of disaggregated serving", () => {
     expect(await modeOf()).toBe("decode-only");
     await cluster.start(prefill);
     await untilMode("disaggregated");
-    expect((await cluster.modelStatus("mock"))?.activation).toBe("active");
+    const modelStatus = () => (cluster as Cluster).modelStatus("mock");
+    await expect.poll(modelStatus, settles).toMatchObject({ activation: "active" });
     await cluster.end("prefill-0", "SIGTERM");
     await untilMode("decode-only");
     await cluster.start(prefill);
@@ -176,10 +178,9 @@ describeWith(["nats"], "the activation of disaggregated serving", () => {
       const answer = await ask(cluster as Cluster);
       return answer.status === 200 && answer.body.baton?.mode === "decode-only";
     });
-    const model = await cluster.modelStatus("mock");
-    expect(model).toMatchObject({ ready: true, why: null });
-    expect(model?.sets).toContainEqual(
-      expect.objectContaining({ worker_type: "prefill", live: 0, lost: 1 }),
-    );
+    const isLost = expect.objectContaining({ worker_type: "prefill", live: 0, lost: 1 });
+    await expect
+      .poll(modelStatus, settles)
+      .toMatchObject({ ready: true, why: null, sets: expect.arrayContaining([isLost]) });
   });
 });

@@ -7,6 +7,7 @@ import {
   commonActors,
   describeWith,
   post,
+  settles,
   startCluster,
   waitUntil,
   workerSpec,
@@ -88,7 +89,7 @@ describeWith(["nats"], "an actor that is no worker and is gone", () => {
     const refused = await untilRefused();
     expect(refused.status).toBe(503);
     expect(refused.body.error).toMatchObject({ code: "prefill_activating" });
-    expect((await cluster.modelStatus("mock"))?.ready).toBe(false);
+    await expect.poll(() => cluster.modelStatus("mock"), settles).toMatchObject({ ready: false });
 
     await cluster.start(prefillRouter);
     await cluster.untilServing("mock");

@@ -19,4 +19,4 @@ export { samples } from "./metrics-page.ts";
 export { descendantsOf, isAlive } from "./process-table.ts";
 export { type ModelStatus, readStatus, type Status } from "./read-status.ts";
 export { describeWith } from "./requirements.ts";
-export { waitUntil, within } from "./wait-until.ts";
+export { settles, waitUntil, within } from "./wait-until.ts";

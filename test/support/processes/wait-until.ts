@@ -47,3 +47,6 @@ export async function within<T>(timeoutMs: number, what: string, promise: Promis
     tooLate.catch(() => undefined);
   }
 }
+
+/** How `expect.poll` asks an observer that may hear a moment later than the one who was just asked. */
+export const settles = { timeout: 10_000, interval: 50 } as const;
