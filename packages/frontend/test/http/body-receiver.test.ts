@@ -1,27 +1,11 @@
 import { brotliCompressSync, deflateSync, gzipSync } from "node:zlib";
-import { afterEach, describe, expect, it } from "vitest";
-import type { ApiServerOptions } from "../../src/http/api-server.ts";
-import { ApiRig, chatBody } from "../support/api-rig.ts";
-import { answerHello } from "../support/fake-port.ts";
+import { describe, expect, it } from "vitest";
+import { chatBody } from "../support/api-rig.ts";
 import { heldBytes } from "../support/held-bytes.ts";
 import { chatRequest, type RawAnswer, RawClient } from "../support/raw-client.ts";
+import { clientOf, rigWith } from "../support/wire-rigs.ts";
 
-const rigs: ApiRig[] = [];
-const clients: RawClient[] = [];
 const chat = JSON.stringify(chatBody);
-
-async function rigWith(options: Partial<ApiServerOptions> = {}): Promise<ApiRig> {
-  const rig = await new ApiRig(options).start();
-  rig.port.onSubmit = answerHello;
-  rigs.push(rig);
-  return rig;
-}
-
-function clientOf(rig: ApiRig): RawClient {
-  const client = new RawClient(rig.url);
-  clients.push(client);
-  return client;
-}
 
 function errorOf(answer: RawAnswer | undefined): Record<string, unknown> {
   return { status: answer?.status, ...JSON.parse(answer?.body ?? "").error };
@@ -32,11 +16,6 @@ function withBytes(bytes: Buffer, fields: Readonly<Record<string, string>> = {})
   const head = chatRequest("", { "content-length": String(bytes.length), ...fields });
   return Buffer.concat([Buffer.from(head, "latin1"), bytes]);
 }
-
-afterEach(async () => {
-  for (const client of clients.splice(0)) client.close();
-  for (const rig of rigs.splice(0)) await rig.server.stop();
-});
 
 describe("a body that is too large", () => {
   it("is refused by its length, before any of it has come", async () => {

@@ -1,30 +1,10 @@
-import { afterEach, describe, expect, it } from "vitest";
-import type { ApiServerOptions } from "../../src/http/api-server.ts";
-import { ApiRig, chatBody } from "../support/api-rig.ts";
-import { answerHello, deltaOf, summary } from "../support/fake-port.ts";
-import { chatRequest, RawClient } from "../support/raw-client.ts";
+import { describe, expect, it } from "vitest";
+import { chatBody } from "../support/api-rig.ts";
+import { deltaOf, summary } from "../support/fake-port.ts";
+import { chatRequest } from "../support/raw-client.ts";
+import { clientOf, rigWith } from "../support/wire-rigs.ts";
 
-const rigs: ApiRig[] = [];
-const clients: RawClient[] = [];
 const chat = JSON.stringify(chatBody);
-
-async function rigWith(options: Partial<ApiServerOptions> = {}): Promise<ApiRig> {
-  const rig = await new ApiRig(options).start();
-  rig.port.onSubmit = answerHello;
-  rigs.push(rig);
-  return rig;
-}
-
-function clientOf(rig: ApiRig): RawClient {
-  const client = new RawClient(rig.url);
-  clients.push(client);
-  return client;
-}
-
-afterEach(async () => {
-  for (const client of clients.splice(0)) client.close();
-  for (const rig of rigs.splice(0)) await rig.server.stop();
-});
 
 function post(fields: string, body = ""): string {
   return `POST /v1/chat/completions HTTP/1.1\r\nhost: x\r\ncontent-type: application/json\r\n${fields}\r\n\r\n${body}`;

@@ -3,35 +3,18 @@ import type { ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { VirtualClock } from "@baton/runtime";
 import { afterEach, describe, expect, it } from "vitest";
-import type { ApiServerOptions } from "../../src/http/api-server.ts";
 import { Connections } from "../../src/http/connections.ts";
 import { HttpServer } from "../../src/http/http-server.ts";
-import { ApiRig, chatBody } from "../support/api-rig.ts";
+import { chatBody } from "../support/api-rig.ts";
 import { answerHello } from "../support/fake-port.ts";
-import { chatRequest, RawClient } from "../support/raw-client.ts";
+import { chatRequest } from "../support/raw-client.ts";
+import { clientOf, rigWith } from "../support/wire-rigs.ts";
 
-const rigs: ApiRig[] = [];
-const clients: RawClient[] = [];
 const servers: HttpServer[] = [];
 const chat = JSON.stringify(chatBody);
 
-async function rigWith(options: Partial<ApiServerOptions> = {}): Promise<ApiRig> {
-  const rig = await new ApiRig(options).start();
-  rig.port.onSubmit = answerHello;
-  rigs.push(rig);
-  return rig;
-}
-
-function clientOf(rig: ApiRig): RawClient {
-  const client = new RawClient(rig.url);
-  clients.push(client);
-  return client;
-}
-
 afterEach(async () => {
-  for (const client of clients.splice(0)) client.close();
   for (const { server } of servers.splice(0)) server.close();
-  for (const rig of rigs.splice(0)) await rig.server.stop();
 });
 
 describe("a client that takes its time", () => {
@@ -125,8 +108,8 @@ describe("a connection that goes on for too long", () => {
     await once(http.server, "listening");
     http.start();
     servers.push(http);
-    const client = new RawClient(`http://127.0.0.1:${(http.server.address() as AddressInfo).port}`);
-    clients.push(client);
+    const { port } = http.server.address() as AddressInfo;
+    const client = clientOf({ url: `http://127.0.0.1:${port}` });
     return { clock, told, connections, responses, http, client };
   }
 
