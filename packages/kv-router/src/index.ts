@@ -57,7 +57,6 @@ export {
   createPredictedIndex,
   type PredictedIndex,
   type PredictedIndexOptions,
-  raiseOverlaps,
 } from "./prefix-index/predicted-index.ts";
 export {
   createOverlaps,
@@ -110,8 +109,6 @@ export {
   policyParameters,
 } from "./selection/policy-parameters.ts";
 export {
-  type BuiltRouterMode,
-  builtRouterModes,
   type ParsedRouterMode,
   parseRouterMode,
   type RouterMode,

@@ -1,6 +1,5 @@
 import { createFlatIndex } from "./flat-index.ts";
 import { highWord, lowWord } from "./hash-words.ts";
-import { growOverlaps } from "./overlap-arrays.ts";
 import type { IndexJob, Overlaps, PrefixIndex, RankSlot } from "./prefix-index.ts";
 import { RankRecency } from "./rank-recency.ts";
 
@@ -47,25 +46,6 @@ const never = 0x7fff_ffff;
 
 export function createPredictedIndex(options: PredictedIndexOptions): PredictedIndex {
   return new Predictions(options);
-}
-
-/**
- * Raises what an index of events found to what was predicted, rank by rank: the longer device prefix counts, and the slower
- * tiers go on from it as far as they went.
- */
-export function raiseOverlaps(overlaps: Overlaps, predicted: Overlaps): void {
-  growOverlaps(overlaps, predicted.length);
-  const { device, host, disk } = overlaps;
-  for (let slot = 0; slot < predicted.length; slot += 1) {
-    const raised = predicted.device[slot]!;
-    const deviceEnd = device[slot]!;
-    if (raised <= deviceEnd) continue;
-    const hostEnd = deviceEnd + host[slot]!;
-    const diskEnd = hostEnd + disk[slot]!;
-    device[slot] = raised;
-    host[slot] = Math.max(0, hostEnd - raised);
-    disk[slot] = Math.max(0, diskEnd - Math.max(raised, hostEnd));
-  }
 }
 
 class Predictions implements PredictedIndex {

@@ -11,12 +11,6 @@ export const routerModes = [
 /** One of the ways to choose a worker. */
 export type RouterMode = (typeof routerModes)[number];
 
-/** The modes that `createSelector` builds: all. */
-export type BuiltRouterMode = RouterMode;
-
-/** The modes that `createSelector` builds: all. */
-export const builtRouterModes: readonly BuiltRouterMode[] = [...routerModes];
-
 /** What a mode's name turned out to be. */
 export type ParsedRouterMode =
   | { readonly kind: "built"; readonly mode: RouterMode }

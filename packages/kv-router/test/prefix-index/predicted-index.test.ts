@@ -4,7 +4,6 @@ import {
   createPredictedIndex,
   type PredictedIndex,
   type RankSlot,
-  raiseOverlaps,
 } from "../../src/index.ts";
 import { hashesOf } from "./naive-index.ts";
 
@@ -189,52 +188,5 @@ describe("predictions that last while the rank has room", () => {
 
     expect(predicted(index, 2, [1], 0)).toBe(0);
     expect(index.size).toBe(50);
-  });
-});
-
-describe("events and predictions together", () => {
-  const found = (device: number[], host: number[], disk: number[]) => ({
-    device: Uint32Array.from(device),
-    host: Uint32Array.from(host),
-    disk: Uint32Array.from(disk),
-    length: device.length,
-  });
-
-  it("takes the longer device prefix of each rank", () => {
-    const overlaps = found([5, 2, 0], [0, 0, 0], [0, 0, 0]);
-
-    raiseOverlaps(overlaps, found([3, 4, 0], [0, 0, 0], [0, 0, 0]));
-
-    expect([...overlaps.device]).toEqual([5, 4, 0]);
-  });
-
-  it("lets slower tiers go on from the longer prefix as far as they went", () => {
-    const overlaps = found([2, 2, 2], [4, 4, 4], [3, 3, 3]);
-
-    raiseOverlaps(overlaps, found([5, 7, 20], [0, 0, 0], [0, 0, 0]));
-
-    expect([...overlaps.device]).toEqual([5, 7, 20]);
-    expect([...overlaps.host]).toEqual([1, 0, 0]);
-    expect([...overlaps.disk]).toEqual([3, 2, 0]);
-  });
-
-  it("counts ranks that only one of them knows", () => {
-    const overlaps = found([1], [2], [0]);
-
-    raiseOverlaps(overlaps, found([0, 3], [0, 0], [0, 0]));
-
-    expect(overlaps.length).toBe(2);
-    expect([...overlaps.device.subarray(0, 2)]).toEqual([1, 3]);
-    expect([...overlaps.host.subarray(0, 2)]).toEqual([2, 0]);
-  });
-
-  it("reads zero in a slot that was used before", () => {
-    const overlaps = found([1, 9, 9], [0, 9, 9], [0, 9, 9]);
-    overlaps.length = 1;
-
-    raiseOverlaps(overlaps, found([0, 0, 4], [0, 0, 0], [0, 0, 0]));
-
-    expect([...overlaps.device]).toEqual([1, 0, 4]);
-    expect([...overlaps.host]).toEqual([0, 0, 0]);
   });
 });
