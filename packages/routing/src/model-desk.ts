@@ -268,11 +268,12 @@ export class ModelDesk<Request extends DeskRequest> {
     if (!this.#isConnected) return "waits";
     const { request } = waiting;
     try {
-      const selection = this.#select(waiting);
+      const asked = this.#asked(request);
+      const selection = this.#select(waiting, asked);
       if (selection === null) return "waits";
       const refusal = refusalFrom(selection, waiting.isStaged);
       if (refusal !== null) this.#refuse(request, refusal);
-      else if (isChosen(selection)) this.#dispatch(waiting, selection);
+      else if (isChosen(selection)) this.#dispatch(waiting, asked, selection);
       else {
         this.#waiting.stick(waiting);
         return "waits";
@@ -286,12 +287,11 @@ export class ModelDesk<Request extends DeskRequest> {
   }
 
   /** Chooses; null if another request of the session is choosing, or where the session is there is no room. */
-  #select(waiting: Waiting<Request>): Selection | ServingError | null {
+  #select(waiting: Waiting<Request>, asked: PoolRequest): Selection | ServingError | null {
     const { ctx, policy, metrics } = this.#deps;
     const { request } = waiting;
     this.#choices += 1;
     const pool = this.#poolFor(request);
-    const asked = this.#asked(request);
     const all = pool.core.candidates(pool.workerType);
     const candidates = policy.narrow?.(request, all) ?? all;
     const { requestId, rules } = request;
@@ -335,7 +335,7 @@ export class ModelDesk<Request extends DeskRequest> {
   }
 
   /** Throws before anything is sent, or not at all. */
-  #dispatch({ request, arrivedMs }: Waiting<Request>, chosen: Chosen): void {
+  #dispatch({ request, arrivedMs }: Waiting<Request>, asked: PoolRequest, chosen: Chosen): void {
     const { ctx, policy, metrics } = this.#deps;
     const { bus, subjects, clock } = ctx;
     const { requestId } = request;
@@ -346,7 +346,7 @@ export class ModelDesk<Request extends DeskRequest> {
     if (payload.byteLength > bus.maxMessageBytes) {
       throw new ServingError("payload_too_large", { bytes: payload.byteLength });
     }
-    const share = pool.share(this.#asked(request), chosen.cachedTokens);
+    const share = pool.share(asked, chosen.cachedTokens);
     const booking: Booking = { ...bookingOf(request, ctx.id, chosen), ...share };
     const nowMs = clock.nowMs();
     const booked = pool.core.book({ ...booking, atMs: nowMs });
