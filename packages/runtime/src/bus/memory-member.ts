@@ -9,6 +9,9 @@ export interface MemorySubscription {
   readonly queue: string | null;
 }
 
+/** One way of a connection, as its member sees it. */
+export type Direction = "in" | "out";
+
 interface Held extends MemorySubscription {
   readonly deliver: (message: Inbound) => void;
   isClosed: boolean;
@@ -27,6 +30,13 @@ interface Lane {
   lastAtMs: number;
 }
 
+interface Outgoing {
+  readonly subject: string;
+  readonly payload: Uint8Array;
+  readonly reply: string;
+  readonly chunk: ChunkHeader | null;
+}
+
 const parcelsPerTurn = 256;
 const drainPollMs = 1;
 
@@ -43,6 +53,9 @@ export class MemoryMember implements Link {
   #connection = 0;
   #isPumpSet = false;
   #isPaused = false;
+  #isDeaf = false;
+  /** What waits for the way out; null while that is open. */
+  #waiting: Outgoing[] | null = null;
   #lost = 0;
   #phase: "connected" | "disconnected" | "closed" | "killed" = "connected";
 
@@ -58,7 +71,9 @@ export class MemoryMember implements Link {
   }
 
   send(subject: string, payload: Uint8Array, reply: string, chunk: ChunkHeader | null): void {
-    if (this.#phase === "connected") this.#network.route(this, subject, payload, reply, chunk);
+    if (this.#phase !== "connected") return;
+    if (this.#waiting === null) this.#network.route(this, subject, payload, reply, chunk);
+    else this.#waiting.push({ subject, payload: new Uint8Array(payload), reply, chunk });
   }
 
   subscribe(
@@ -122,6 +137,22 @@ export class MemoryMember implements Link {
     this.#pump();
   }
 
+  holdBack(direction: Direction): void {
+    if (direction === "in") this.#isDeaf = true;
+    else if (this.#phase === "connected") this.#waiting ??= [];
+  }
+
+  letThrough(): void {
+    const waiting = this.#waiting ?? [];
+    this.#waiting = null;
+    for (const { subject, payload, reply, chunk } of waiting) {
+      this.#network.route(this, subject, payload, reply, chunk);
+    }
+    if (!this.#isDeaf) return;
+    this.#isDeaf = false;
+    this.#pump();
+  }
+
   /** Takes a message for one of its subscriptions; `from` is null for the server. */
   enqueue(from: MemoryMember | null, to: MemorySubscription, message: Inbound): void {
     if (this.#underWay + this.#arrived.length >= this.#network.maxPendingMessages) {
@@ -173,7 +204,7 @@ export class MemoryMember implements Link {
     const parcels = this.#arrived;
     const count = Math.min(parcels.length, parcelsPerTurn);
     let index = 0;
-    while (index < count && !this.#isPaused) {
+    while (index < count && !this.#isPaused && !this.#isDeaf) {
       const parcel = parcels[index];
       index += 1;
       if (parcel !== undefined) this.#deliver(parcel);
@@ -181,7 +212,7 @@ export class MemoryMember implements Link {
     }
     this.#arrived = parcels.slice(index);
     this.#reportLost();
-    if (this.#arrived.length > 0 && !this.#isPaused) this.#pumpLater();
+    if (this.#arrived.length > 0 && !this.#isPaused && !this.#isDeaf) this.#pumpLater();
   }
 
   #deliver(parcel: Parcel): void {
@@ -207,6 +238,8 @@ export class MemoryMember implements Link {
     this.#phase = phase;
     this.#connection += 1;
     this.#arrived = [];
+    this.#waiting = null;
+    this.#isDeaf = false;
     for (const held of this.#held) this.#network.removeSubscription(held);
   }
 

@@ -5,7 +5,7 @@ import type { Random } from "../random.ts";
 import { BaseBus, type BusOptions } from "./base-bus.ts";
 import type { Bus, BusListener } from "./bus.ts";
 import type { Inbound } from "./link.ts";
-import { MemoryMember, type MemorySubscription } from "./memory-member.ts";
+import { type Direction, MemoryMember, type MemorySubscription } from "./memory-member.ts";
 import { SubjectTrie } from "./subject-trie.ts";
 
 /** How the network behaves. */
@@ -56,6 +56,8 @@ export class MemoryNetwork {
   readonly #subscriptions = new SubjectTrie<MemorySubscription>();
   readonly #members = new Map<ActorId, MemoryMember>();
   readonly #observers = new Set<(message: ObservedMessage) => void>();
+  /** Shares of the messages of a member that are lost. */
+  readonly #losses = new Map<ActorId, number>();
   #maxPayloadBytes: number;
   #connections = 0;
 
@@ -112,6 +114,28 @@ export class MemoryNetwork {
     this.#members.get(id)?.resume();
   }
 
+  /**
+   * Keeps what a member sends, or what is sent to it, on its way, in order, as when a path fails one way under a connection
+   * that stands. What waits is lost if the connection breaks meanwhile.
+   */
+  holdBack(id: ActorId, direction: Direction): void {
+    this.#members.get(id)?.holdBack(direction);
+  }
+
+  /** Lets what was kept on its way go on. */
+  letThrough(id: ActorId): void {
+    this.#members.get(id)?.letThrough();
+  }
+
+  /**
+   * Loses a share (0 to 1) of the messages from and to a member without a word, as a cluster of servers does whose links
+   * break while every client is connected. 0 ends it.
+   */
+  lose(id: ActorId, share: number): void {
+    if (share === 0) this.#losses.delete(id);
+    else this.#losses.set(id, share);
+  }
+
   /** Cuts everybody off, as when the server stops. */
   stopServer(): void {
     for (const member of this.#members.values()) member.disconnect();
@@ -156,6 +180,7 @@ export class MemoryNetwork {
     const receivers = this.#chooseInGroups(this.#subscriptions.match(subject));
     this.#show(from, subject, payload, reply, chunk, receivers.length);
     for (const subscription of receivers) {
+      if (this.#isLost(from.id, subscription.member.id)) continue;
       const message: Inbound = {
         subject,
         payload: new Uint8Array(payload), // copies, also where the payload is a Buffer
@@ -179,6 +204,12 @@ export class MemoryNetwork {
     for (const subscription of this.#subscriptions.match(reply)) {
       if (subscription.member === to) to.enqueue(null, subscription, message);
     }
+  }
+
+  #isLost(from: ActorId, to: ActorId): boolean {
+    if (this.#losses.size === 0) return false;
+    const share = Math.max(this.#losses.get(from) ?? 0, this.#losses.get(to) ?? 0);
+    return share > 0 && this.#options.random.number() < share;
   }
 
   /** Everybody without a group, and one drawn member of each group. */

@@ -144,6 +144,69 @@ describe("members of a MemoryNetwork", () => {
     );
   });
 
+  it.each(["in", "out"] as const)(
+    "keeps what is on its way %s until the path is whole again, in order",
+    async (direction) => {
+      const { clock, network, join } = world({ maxDelayMs: 2 });
+      const [a, b] = [join("a"), join("b")];
+      const heard: string[] = [];
+      const back: string[] = [];
+      a.bus.subscribe("back", (message) => back.push(text(message.payload)));
+      b.bus.subscribe("there", (message) => heard.push(text(message.payload)));
+
+      network.holdBack(direction === "in" ? b.id : a.id, direction);
+      for (let index = 0; index < 3; index++) a.bus.publish("there", bytes(String(index)));
+      b.bus.publish("back", bytes("x"));
+      await clock.advanceBy(100);
+      expect(heard).toEqual([]);
+      expect(back).toEqual(["x"]);
+      network.letThrough(direction === "in" ? b.id : a.id);
+      await clock.runUntilIdle();
+
+      expect(heard).toEqual(["0", "1", "2"]);
+    },
+  );
+
+  it("loses what waits for the way out when the connection breaks", async () => {
+    const { clock, network, join } = world();
+    const [a, b] = [join("a"), join("b")];
+    const heard: string[] = [];
+    b.bus.subscribe("there", (message) => heard.push(text(message.payload)));
+
+    network.holdBack(a.id, "out");
+    a.bus.publish("there", bytes("lost"));
+    network.disconnect(a.id);
+    network.reconnect(a.id);
+    a.bus.publish("there", bytes("sent"));
+    await clock.runUntilIdle();
+
+    expect(heard).toEqual(["sent"]);
+  });
+
+  it("loses a share of a member's messages without a word, both ways", async () => {
+    const { clock, network, join } = world();
+    const [a, b, c] = [join("a"), join("b"), join("c")];
+    const heard: string[] = [];
+    const bounced: string[] = [];
+    a.bus.onUndeliverable((key) => bounced.push(key));
+    for (const member of [b, c]) {
+      member.bus.subscribe("there", (message) => {
+        heard.push(`${member.id} ${text(message.payload)}`);
+      });
+    }
+
+    network.lose(b.id, 1);
+    a.bus.publish("there", bytes("1"), { bounceKey: "k" });
+    b.bus.publish("there", bytes("2"));
+    await clock.runUntilIdle();
+    network.lose(b.id, 0);
+    a.bus.publish("there", bytes("3"));
+    await clock.runUntilIdle();
+
+    expect(heard).toEqual(["c 1", "b 3", "c 3"]);
+    expect(bounced).toEqual([]);
+  });
+
   it("shows an observer every message, which counts as no listener", async () => {
     const { clock, network, join } = world();
     const a = join("a");
