@@ -9,6 +9,22 @@ export {
 export type { EncodeJob } from "./encode/encode-job.ts";
 export type { GgufFacts } from "./gguf/gguf-facts.ts";
 export { type GgufTokenizerResult, readGgufTokenizer } from "./gguf/read-gguf-tokenizer.ts";
+export { unsupportedGrammar } from "./grammar/grammar-errors.ts";
+export {
+  maxSchemaDepth,
+  maxSchemaLength,
+  readOutputShape,
+} from "./grammar/read-output-shape.ts";
+export {
+  type ArrayShape,
+  leastDepth,
+  leastDepths,
+  type ObjectShape,
+  type OutputShape,
+  type PropertyShape,
+  type StringFormat,
+  type ValueShape,
+} from "./grammar/value-shape.ts";
 export { readTokenizerFolder, type TokenizerFolder } from "./huggingface/read-tokenizer-folder.ts";
 export type { PreTokenizerFamily, SplitRule } from "./scan/split-rules.ts";
 export type { Detokenizer, DetokenizerOptions } from "./stream/detokenizer.ts";

@@ -26,7 +26,10 @@ export interface EngineCard {
   readonly descriptor: Readonly<Record<string, string | number | boolean>> | null;
   /** The compact tokenizer artifact, chat template included (`@baton/text`). */
   readonly tokenizer: Uint8Array;
-  /** Optional request features that it serves: `logprobs`, `prompt_logprobs`, `n`, `seed`, `logit_bias`, `grammar`, … */
+  /**
+   * Optional request features that it serves: `logprobs`, `prompt_logprobs`, `n`, `seed`, `logit_bias`, …; `grammar` if it keeps to
+   * whatever `readOutputShape` reads, `grammar_logit_bias` if also beside a bias.
+   */
   readonly capabilities: readonly string[];
 }
 

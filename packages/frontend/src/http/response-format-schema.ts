@@ -1,10 +1,6 @@
+import { maxSchemaDepth, maxSchemaLength } from "@baton/text";
 import { z } from "zod";
 import { boolean, closedObject, text } from "./field-schemas.ts";
-
-/** Most bytes of a JSON schema, as text in UTF-16. */
-export const maxSchemaLength = 65_536;
-/** Most levels of a JSON schema. */
-export const maxSchemaDepth = 64;
 
 /** The form that the output must have. */
 export const responseFormatSchema = closedObject({

@@ -7,6 +7,8 @@ interface OptionalFeature {
   readonly feature: string;
   isAsked(request: ServingRequest): boolean;
   readonly param?: (request: ServingRequest) => string;
+  /** How a problem begins, where it is not about one field. */
+  readonly words?: string;
 }
 
 const optionalFeatures: readonly OptionalFeature[] = [
@@ -36,6 +38,12 @@ const optionalFeatures: readonly OptionalFeature[] = [
     isAsked: ({ output }) => output.grammar !== undefined,
     param: () => "response_format",
   },
+  {
+    feature: "grammar_logit_bias",
+    isAsked: ({ output }) => output.grammar !== undefined && output.logitBias !== undefined,
+    param: () => "logit_bias",
+    words: "logit_bias beside response_format",
+  },
 ];
 
 /** Throws `unsupported` for what the model or its engine cannot do, with the field in `param`. */
@@ -46,10 +54,10 @@ export function checkCapabilities(request: ServingRequest, card: ModelCard): voi
     const problem = `the model '${model}' does not answer ${endpoint}`;
     throw new ServingError("unsupported", { param: "model", problem });
   }
-  for (const { feature, isAsked, param } of optionalFeatures) {
+  for (const { feature, isAsked, param, words } of optionalFeatures) {
     if (!isAsked(request) || card.capabilities.includes(feature)) continue;
     const field = param?.(request) ?? feature;
-    const what = field === feature ? field : `${field} needs ${feature}, which`;
+    const what = words ?? (field === feature ? field : `${field} needs ${feature}, which`);
     const problem = `${what} is not supported by the engine of '${model}'`;
     throw new ServingError("unsupported", { param: field, problem });
   }

@@ -9,6 +9,7 @@ import {
 import type { Random } from "@baton/runtime";
 import type { Prompt, ServingRequest } from "../request/serving-request.ts";
 import { checkCapabilities } from "./check-capabilities.ts";
+import { GrammarCheck } from "./check-grammar.ts";
 import type { TextModel } from "./text-model.ts";
 import type { TextModels } from "./text-models.ts";
 
@@ -41,8 +42,10 @@ export interface PrepareDeps {
 
 /** Makes the function that prepares requests: template, tokens, hashes, bounds, and the body for the worker. */
 export function createPrepareRequest(deps: PrepareDeps): PrepareRequest {
+  const grammars = new GrammarCheck();
   return async (request, card) => {
     checkCapabilities(request, card);
+    grammars.check(request.output);
     const text = await deps.textModels.get(request.model, card.tokenizerChecksum);
     const tokens = await tokensOf(request.prompt, text);
     refuseStrangers(request, text.vocabularySize);

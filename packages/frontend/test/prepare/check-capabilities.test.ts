@@ -53,6 +53,20 @@ describe("what an engine can do", () => {
     expect(checking({ temperature: 1, topP: 0.5 }, [])).not.toThrow();
   });
 
+  it("is a bias beside a grammar only if its card says so", () => {
+    const both = { grammar: { kind: "json" }, logitBias: { "1": 1 } } as const;
+    const each = ["grammar", "logit_bias"];
+
+    expect(checking(both, [...each, "grammar_logit_bias"])).not.toThrow();
+    expect(checking({ grammar: both.grammar }, each)).not.toThrow();
+    expect(checking(both, each)).toThrow(
+      expect.objectContaining({
+        message: "logit_bias beside response_format is not supported by the engine of 'm'",
+        details: expect.objectContaining({ param: "logit_bias" }),
+      }),
+    );
+  });
+
   it("is said in the client's words where those are others", () => {
     expect(checking({ grammar: { kind: "json" } }, ["grammar"])).not.toThrow();
     expect(checking({ grammar: { kind: "json" } }, [])).toThrow(

@@ -75,6 +75,16 @@ describe("preparing a request", () => {
     expect(GenerationWork.decode(prepared.work).params.maxTokens).toBe(54);
   });
 
+  it("refuses a JSON schema that no engine keeps to", async () => {
+    const schema = JSON.stringify({ type: "string", pattern: "^a" });
+    const output = { maxTokens: 1, n: 1, grammar: { kind: "json_schema", schema } } as const;
+    const refusal = refusalOf(
+      prepare({ output }, { capabilities: [...card.capabilities, "grammar"] }),
+    );
+
+    expect(await refusal).toBe("unsupported response_format");
+  });
+
   it("draws a seed where sampling is on and none was given, and only there", async () => {
     const params = async (output: Partial<ServingRequest["output"]>) =>
       GenerationWork.decode((await prepare({ output: { maxTokens: 1, n: 1, ...output } })).work)

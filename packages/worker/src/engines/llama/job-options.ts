@@ -2,8 +2,8 @@
 
 import { ServingError } from "@baton/protocol";
 import type { Random } from "@baton/runtime";
+import { readOutputShape } from "@baton/text";
 import type { EngineJob } from "../../engine.ts";
-import { readOutputShape } from "../grammar/read-output-shape.ts";
 import { checkPromptLogprobs } from "../prompt-logprobs-limit.ts";
 import type { Sampling } from "./sampling.ts";
 import { writeShapeGrammar } from "./shape-grammar.ts";
@@ -34,7 +34,7 @@ const capabilities: readonly string[] = [
 
 /** The features of a loaded engine. */
 export function llamaCapabilities(limits: Pick<JobLimits, "hasGrammars">): readonly string[] {
-  return limits.hasGrammars ? [...capabilities, "grammar"] : capabilities;
+  return limits.hasGrammars ? [...capabilities, "grammar", "grammar_logit_bias"] : capabilities;
 }
 
 /** Throws the error of a job that cannot run here. */

@@ -7,7 +7,7 @@ import type {
   PropertyShape,
   StringFormat,
   ValueShape,
-} from "../grammar/value-shape.ts";
+} from "@baton/text";
 
 /** Whitespace where JSON allows it: little, or a weak model would write nothing else. */
 const space = "space";

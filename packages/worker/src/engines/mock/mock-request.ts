@@ -18,8 +18,8 @@ import {
   type TokenLogprobs,
   tokensToBytes,
 } from "@baton/protocol";
+import { readOutputShape } from "@baton/text";
 import type { EngineJob } from "../../engine.ts";
-import { readOutputShape } from "../grammar/read-output-shape.ts";
 import { checkPromptLogprobs } from "../prompt-logprobs-limit.ts";
 import { shapePieces } from "./shape-text.ts";
 

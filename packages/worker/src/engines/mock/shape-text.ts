@@ -1,13 +1,13 @@
 /** Made-up JSON for a request with a grammar: a valid value, with the mock text in its first string that has no bounds. */
 
-import { unsupportedGrammar } from "../grammar/grammar-errors.ts";
 import {
   leastDepth,
   leastDepths,
   type OutputShape,
   type StringFormat,
+  unsupportedGrammar,
   type ValueShape,
-} from "../grammar/value-shape.ts";
+} from "@baton/text";
 
 /** What the made-up values are made from. */
 export interface ShapeVoice {

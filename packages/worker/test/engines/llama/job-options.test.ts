@@ -29,7 +29,9 @@ describe("checkJob", () => {
 
   it("has grammars only where the library has them", () => {
     const without = { ...limits, hasGrammars: false };
-    expect(llamaCapabilities(limits)).toContain("grammar");
+    expect(llamaCapabilities(limits)).toEqual(
+      expect.arrayContaining(["grammar", "grammar_logit_bias"]),
+    );
     expect(llamaCapabilities(without)).not.toContain("grammar");
     expect(() => checkJob(job([1], { grammar }), without)).toThrowError(
       expect.objectContaining({ code: "unsupported" }),

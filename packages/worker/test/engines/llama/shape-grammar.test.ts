@@ -1,5 +1,5 @@
+import { readOutputShape } from "@baton/text";
 import { describe, expect, it } from "vitest";
-import { readOutputShape } from "../../../src/engines/grammar/read-output-shape.ts";
 import { writeShapeGrammar } from "../../../src/engines/llama/shape-grammar.ts";
 
 /** The rules of a schema's grammar, by name, without those that all have. */

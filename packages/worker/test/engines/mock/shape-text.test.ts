@@ -1,6 +1,6 @@
+import { readOutputShape } from "@baton/text";
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
-import { readOutputShape } from "../../../src/engines/grammar/read-output-shape.ts";
 import { shapePieces } from "../../../src/engines/mock/shape-text.ts";
 
 const voice = (promptHash: number, words = 3) => ({

@@ -50,7 +50,7 @@ export function readObject(schema: SchemaObject, readInner: ReadInner): ObjectSh
   const others = schema.additionalProperties ?? true;
   const properties: ObjectShape["properties"][number][] = [];
   for (const [name, value] of Object.entries(listed)) {
-    const isRequired = required.includes(name);
+    const isRequired = required.has(name);
     // What may not be there is left out.
     if (value === false && !isRequired) continue;
     properties.push({ name, value: readInner(value), isRequired });
@@ -71,12 +71,12 @@ function mapOf(schema: SchemaObject, keyword: string): SchemaObject {
   return map as SchemaObject;
 }
 
-function namesOf(schema: SchemaObject): readonly string[] {
+function namesOf(schema: SchemaObject): ReadonlySet<string> {
   const names = schema.required ?? [];
   if (!Array.isArray(names) || names.some((name) => typeof name !== "string")) {
     throw invalidGrammar("required is no list of names");
   }
-  return [...new Set(names as readonly string[])];
+  return new Set(names as readonly string[]);
 }
 
 function boundOf(schema: SchemaObject, keyword: string): number | null {

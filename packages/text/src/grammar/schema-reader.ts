@@ -1,5 +1,6 @@
 import { areDisjoint } from "./disjoint-shapes.ts";
 import { invalidGrammar, unsupportedGrammar } from "./grammar-errors.ts";
+import type { ReadingEffort } from "./reading-effort.ts";
 import { readArray, readObject, readString } from "./schema-types.ts";
 import { findSelfReference } from "./self-references.ts";
 import type { OutputShape, ValueShape } from "./value-shape.ts";
@@ -38,13 +39,15 @@ function never(...keywords: readonly string[]): (readonly [string, undefined])[]
 /** Turns one JSON schema into a shape whose every value is valid by it. Throws `invalid_request` or `unsupported`. */
 export class SchemaReader {
   readonly #document: unknown;
+  readonly #effort: ReadingEffort;
   readonly #pointers: string[] = [];
   readonly #indices = new Map<string, number>();
   /** What was read as options of which just one may fit. */
   readonly #exclusive: (readonly ValueShape[])[] = [];
 
-  constructor(document: unknown) {
+  constructor(document: unknown, effort: ReadingEffort) {
     this.#document = document;
+    this.#effort = effort;
   }
 
   read(): OutputShape {
@@ -58,7 +61,7 @@ export class SchemaReader {
     if (circular !== undefined) {
       throw invalidGrammar(`the schema at ${this.pointerOf(circular)} refers to itself`);
     }
-    if (!this.#exclusive.every((options) => areDisjoint(options, definitions))) {
+    if (!this.#exclusive.every((options) => areDisjoint(options, definitions, this.#effort))) {
       throw unsupportedGrammar("oneOf of options that are not told apart by type or a constant");
     }
     return { root, definitions };
@@ -216,7 +219,7 @@ function typesOf(schema: SchemaObject, narrowing: ReadonlySet<string>): readonly
   if (type !== undefined) {
     const named: readonly unknown[] = Array.isArray(type) ? type : [type];
     if (named.length === 0) throw invalidGrammar("type is empty");
-    return named.map((name) => {
+    return [...new Set(named)].map((name) => {
       const known = types.find((candidate) => candidate === name);
       if (known === undefined) throw invalidGrammar(`${JSON.stringify(name)} is no type`);
       return known;

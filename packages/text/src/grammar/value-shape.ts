@@ -71,19 +71,44 @@ export function leastDepth(shape: ValueShape, definitionDepths: readonly number[
   }
 }
 
-/** `leastDepth` of each definition. */
-export function leastDepths(definitions: readonly ValueShape[]): number[] {
+/** `leastDepth` of each definition. `spend` is told of each step, and may throw. */
+export function leastDepths(
+  definitions: readonly ValueShape[],
+  spend: (steps: number) => void = () => undefined,
+): number[] {
   const depths = definitions.map(() => Number.POSITIVE_INFINITY);
-  // Each round settles one more level of definitions that need others.
-  for (let isSettled = false; !isSettled; ) {
-    isSettled = true;
-    for (const [index, definition] of definitions.entries()) {
-      const depth = leastDepth(definition, depths);
-      if (depth < (depths[index] ?? 0)) {
-        depths[index] = depth;
-        isSettled = false;
-      }
-    }
+  const parts = definitions.map(partsOf);
+  const usedBy = usersOf(parts);
+  // What a definition needs mostly stands behind it. A set goes on with what is added while it is walked.
+  const open = new Set([...definitions.keys()].reverse());
+  for (const index of open) {
+    open.delete(index);
+    spend(parts[index]?.length ?? 0);
+    const depth = leastDepth(definitions[index] ?? { kind: "any" }, depths);
+    if (depth >= (depths[index] ?? 0)) continue;
+    depths[index] = depth;
+    for (const user of usedBy[index] ?? []) open.add(user);
   }
   return depths;
+}
+
+/** For each definition, those that refer to it. */
+function usersOf(parts: readonly (readonly ValueShape[])[]): readonly (readonly number[])[] {
+  const usedBy: number[][] = parts.map(() => []);
+  for (const [index, shapes] of parts.entries()) {
+    for (const part of shapes) if (part.kind === "ref") usedBy[part.definition]?.push(index);
+  }
+  return usedBy;
+}
+
+/** A shape and all that lies in it, as far as its references. */
+function partsOf(shape: ValueShape): readonly ValueShape[] {
+  const parts = [shape];
+  for (let at = 0; at < parts.length; at++) {
+    const part = parts[at];
+    if (part?.kind === "choice") parts.push(...part.options);
+    else if (part?.kind === "array") parts.push(...part.prefix, part.rest);
+    else if (part?.kind === "object") parts.push(...part.properties.map(({ value }) => value));
+  }
+  return parts;
 }

@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
-import { areDisjoint } from "../../../src/engines/grammar/disjoint-shapes.ts";
-import type { ValueShape } from "../../../src/engines/grammar/value-shape.ts";
+import { areDisjoint } from "../../src/grammar/disjoint-shapes.ts";
+import { ReadingEffort } from "../../src/grammar/reading-effort.ts";
+import type { ValueShape } from "../../src/grammar/value-shape.ts";
 
 const literals = (...values: unknown[]): ValueShape => ({
   kind: "literals",
@@ -14,6 +15,8 @@ const tagged = (value: ValueShape, isRequired = true): ValueShape => ({
 const string: ValueShape = { kind: "string", minLength: 0, maxLength: null };
 const ref = (definition: number): ValueShape => ({ kind: "ref", definition });
 const definitions = [tagged(literals("cat")), tagged(literals("dog")), ref(0), literals("cat")];
+
+const isDisjoint = (shapes: ValueShape[]) => areDisjoint(shapes, definitions, new ReadingEffort());
 
 describe("areDisjoint", () => {
   it.each<[string, ValueShape[]]>([
@@ -30,8 +33,8 @@ describe("areDisjoint", () => {
     ],
     ["nothing, alone", [{ kind: "any" }]],
   ])("sees shapes that are told apart by %s", (_what, shapes) => {
-    expect(areDisjoint(shapes, definitions)).toBe(true);
-    expect(areDisjoint([...shapes].reverse(), definitions)).toBe(true);
+    expect(isDisjoint(shapes)).toBe(true);
+    expect(isDisjoint([...shapes].reverse())).toBe(true);
   });
 
   it.each<[string, ValueShape[]]>([
@@ -48,7 +51,7 @@ describe("areDisjoint", () => {
       [{ kind: "choice", options: [{ kind: "null" }, string] }, string],
     ],
   ])("does not where %s", (_why, shapes) => {
-    expect(areDisjoint(shapes, definitions)).toBe(false);
-    expect(areDisjoint([...shapes].reverse(), definitions)).toBe(false);
+    expect(isDisjoint(shapes)).toBe(false);
+    expect(isDisjoint([...shapes].reverse())).toBe(false);
   });
 });

@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
-import { findSelfReference } from "../../../src/engines/grammar/self-references.ts";
-import type { ValueShape } from "../../../src/engines/grammar/value-shape.ts";
+import { findSelfReference } from "../../src/grammar/self-references.ts";
+import type { ValueShape } from "../../src/grammar/value-shape.ts";
 
 const ref = (definition: number): ValueShape => ({ kind: "ref", definition });
 const either = (...options: ValueShape[]): ValueShape => ({ kind: "choice", options });

@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { invalidGrammar, unsupportedGrammar } from "../../../src/engines/grammar/grammar-errors.ts";
+import { invalidGrammar, unsupportedGrammar } from "../../src/grammar/grammar-errors.ts";
 
 it("names the client's field, and what of it", () => {
   const cause = new Error("why");

@@ -1,9 +1,5 @@
 import { describe, expect, it } from "vitest";
-import {
-  leastDepth,
-  leastDepths,
-  type ValueShape,
-} from "../../../src/engines/grammar/value-shape.ts";
+import { leastDepth, leastDepths, type ValueShape } from "../../src/grammar/value-shape.ts";
 
 const leaf: ValueShape = { kind: "null" };
 const ref = (definition: number): ValueShape => ({ kind: "ref", definition });

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { readOutputShape } from "../../../src/engines/grammar/read-output-shape.ts";
+import { readOutputShape } from "../../src/grammar/read-output-shape.ts";
 
 const read = (schema: unknown) =>
   readOutputShape({ kind: "json_schema", schema: JSON.stringify(schema) });
@@ -43,5 +43,28 @@ describe("readOutputShape", () => {
     }
 
     expect(read({ $ref: "#/$defs/d599", $defs }).definitions).toHaveLength(601);
+  });
+
+  it("refuses a short schema whose options would be compared without end", () => {
+    const $defs: Record<string, unknown> = { a0: { type: "null" }, b0: { type: "string" } };
+    for (let i = 1; i < 40; i++) {
+      for (const name of ["a", "b"]) {
+        const ref = { $ref: `#/$defs/${name}${i - 1}` };
+        $defs[`${name}${i}`] = { anyOf: [ref, ref] };
+      }
+    }
+
+    expect(() =>
+      read({ oneOf: [{ $ref: "#/$defs/a39" }, { $ref: "#/$defs/b39" }], $defs }),
+    ).toThrow(/tangle/);
+  });
+
+  it("compares a hundred objects that a constant tells apart", () => {
+    const oneOf = Array.from({ length: 100 }, (_, index) => ({
+      properties: { kind: { const: `k${index}` } },
+      required: ["kind"],
+    }));
+
+    expect(read({ oneOf }).root).toEqual({ kind: "ref", definition: 0 });
   });
 });

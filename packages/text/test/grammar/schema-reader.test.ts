@@ -1,8 +1,9 @@
 import { describe, expect, it } from "vitest";
-import { SchemaReader } from "../../../src/engines/grammar/schema-reader.ts";
+import { ReadingEffort } from "../../src/grammar/reading-effort.ts";
+import { SchemaReader } from "../../src/grammar/schema-reader.ts";
 
 const read = (schema: unknown) => {
-  const { root, definitions } = new SchemaReader(schema).read();
+  const { root, definitions } = new SchemaReader(schema, new ReadingEffort()).read();
   // The root is the first definition.
   expect(root).toEqual({ kind: "ref", definition: 0 });
   return definitions;

@@ -2,12 +2,14 @@
 
 import type { GenerationParams } from "@baton/protocol";
 import { invalidGrammar, unsupportedGrammar } from "./grammar-errors.ts";
+import { ReadingEffort } from "./reading-effort.ts";
 import { SchemaReader } from "./schema-reader.ts";
 import { leastDepths, type OutputShape } from "./value-shape.ts";
 
-/** Longer schemas are refused. */
-const maxSchemaLength = 65_536;
-const maxNesting = 64;
+/** Longer schemas are refused, in UTF-16 units. */
+export const maxSchemaLength = 65_536;
+/** Most levels of a schema. */
+export const maxSchemaDepth = 64;
 
 const anyObject: OutputShape = {
   root: { kind: "object", properties: [], others: { kind: "any" } },
@@ -30,12 +32,14 @@ function readSchema(text: string): OutputShape {
     throw unsupportedGrammar(`a text of more than ${maxSchemaLength} characters`);
   }
   const document = parse(text);
-  if (nestingOf(document) > maxNesting) {
-    throw unsupportedGrammar(`nesting deeper than ${maxNesting}`);
+  if (nestingOf(document) > maxSchemaDepth) {
+    throw unsupportedGrammar(`nesting deeper than ${maxSchemaDepth}`);
   }
-  const reader = new SchemaReader(document);
+  const effort = new ReadingEffort();
+  const reader = new SchemaReader(document, effort);
   const shape = reader.read();
-  for (const [index, depth] of leastDepths(shape.definitions).entries()) {
+  const depths = leastDepths(shape.definitions, (steps) => effort.spend(steps));
+  for (const [index, depth] of depths.entries()) {
     if (depth === Number.POSITIVE_INFINITY) {
       throw invalidGrammar(
         `nothing that ends is valid by the schema at ${reader.pointerOf(index)}`,

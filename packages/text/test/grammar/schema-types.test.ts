@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { readArray, readObject, readString } from "../../../src/engines/grammar/schema-types.ts";
-import type { ValueShape } from "../../../src/engines/grammar/value-shape.ts";
+import { readArray, readObject, readString } from "../../src/grammar/schema-types.ts";
+import type { ValueShape } from "../../src/grammar/value-shape.ts";
 
 /** Reads inner schemas that are a shape's kind. */
 const inner = (schema: unknown): ValueShape => {
