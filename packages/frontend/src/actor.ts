@@ -24,13 +24,14 @@ import { fetchArtifact } from "./prepare/artifact-source.ts";
 import { loadTextModel } from "./prepare/load-text-model.ts";
 import { createPrepareRequest } from "./prepare/prepare-request.ts";
 import { TextModels } from "./prepare/text-models.ts";
+import { TextReadiness } from "./prepare/text-readiness.ts";
 import { TokenizeService } from "./prepare/tokenize-service.ts";
 import { createRelay } from "./relay/create-relay.ts";
 import { ModelDirectory, type ServedModel } from "./relay/model-directory.ts";
 import type { Relay } from "./relay/relay.ts";
 import type { RequestPort } from "./relay/request-port.ts";
 import { RequestTable } from "./relay/request-table.ts";
-import { whyNotRouted, whyNotServed } from "./relay/serving-check.ts";
+import { whyNotRead, whyNotRouted, whyNotServed } from "./relay/serving-check.ts";
 import type { RequestSink } from "./request/request-sink.ts";
 import type { ServingRequest } from "./request/serving-request.ts";
 
@@ -63,7 +64,7 @@ class FrontendRelay implements FrontendCore {
   readonly #view: ClusterView;
   readonly #relay: Relay;
   readonly #explainService: ExplainService;
-  readonly #textModels: TextModels;
+  readonly #textReadiness: TextReadiness;
   readonly #routers: PeerWatch;
   readonly #subscriptions: BusListener[] = [];
   #listeningSinceMs = 0;
@@ -72,21 +73,26 @@ class FrontendRelay implements FrontendCore {
     const { bus, clock, random, subjects, log } = context;
     this.#context = context;
     this.#view = createClusterView(context, { follow: { loads: true } });
-    this.directory = new ModelDirectory(this.#view);
+    this.directory = new ModelDirectory(this.#view, (model, checksum) =>
+      this.#textReadiness.why(model, checksum),
+    );
     const table = new RequestTable(context.id, context.generation);
     this.metrics = createFrontendMetrics(context.metrics, () => table.live.size);
     const source = { bus, subjects, random, log, view: this.#view };
-    this.#textModels = new TextModels(config.maxTokenizers, async (model, checksum) => {
+    const textModels = new TextModels(config.maxTokenizers, async (model, checksum) => {
       const bytes = await fetchArtifact(source, model, checksum, config.artifactTimeoutMs);
       return loadTextModel(clock, bytes);
     });
-    this.tokenizer = new TokenizeService({
-      directory: this.directory,
+    this.#textReadiness = new TextReadiness({
+      textModels,
       clock,
-      textModels: this.#textModels,
+      log,
+      warmUpMs: config.warmUpMs,
+      onChange: () => this.#textsChanged(),
     });
+    this.tokenizer = new TokenizeService({ directory: this.directory, clock, textModels });
     const prepare = createPrepareRequest({
-      textModels: this.#textModels,
+      textModels,
       hasher: createBlockHasherFromModule(),
       random,
       maxPromptLogprobs: config.maxPromptLogprobs,
@@ -148,9 +154,11 @@ class FrontendRelay implements FrontendCore {
 
   /** Why a request of a model would not be served now; null if it would. */
   whyUnready(model: ServedModel): ServingError | null {
+    const isRelay = model.mode === "disaggregated";
     return (
       whyNotServed(model) ??
-      whyNotRouted((role) => this.#mayHaveRouter(role), model.name, model.mode === "disaggregated")
+      whyNotRouted((role) => this.#mayHaveRouter(role), model.name, isRelay) ??
+      whyNotRead(model)
     );
   }
 
@@ -160,6 +168,7 @@ class FrontendRelay implements FrontendCore {
 
   async stop(): Promise<void> {
     this.#relay.stop();
+    this.#textReadiness.stop();
     await this.#explainService.drain();
     this.#routers.stop();
     this.#view.stop();
@@ -177,18 +186,15 @@ class FrontendRelay implements FrontendCore {
 
   #changed(): void {
     this.directory.changed();
-    this.#context.setSynced(this.#view.synced, "no complete catalog yet");
-    for (const { name, card } of this.directory.all()) {
-      if (card !== null) this.#warmUp(name, card.tokenizerChecksum);
-    }
+    this.#textReadiness.follow(this.directory.all());
+    this.#textsChanged();
   }
 
-  /** Loads a model's tokenizer before the first request asks for it. */
-  #warmUp(model: string, checksum: string): void {
-    this.#textModels.warmUp(model, checksum).catch((error: unknown) => {
-      // The first request tries again, and tells its client.
-      this.#context.log.warn({ err: error, model }, "tokenizer not loaded");
-    });
+  /** Ready is who knows all models and has read the tokenizers of those there were at its start. */
+  #textsChanged(): void {
+    this.directory.changed();
+    const why = this.#view.synced ? this.#textReadiness.waitsFor() : "no complete catalog yet";
+    this.#context.setSynced(why === null, why ?? undefined);
   }
 }
 

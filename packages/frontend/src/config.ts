@@ -56,6 +56,11 @@ export const frontendOptions = defineOptions("frontend", {
     .default(65_536)
     .describe("Most log-probabilities of one prompt, alternatives included."),
   maxTokenizers: count().default(8).describe("Tokenizers that are kept loaded."),
+  warmUpMs: milliseconds()
+    .default(10_000)
+    .describe(
+      "How long a start waits for the tokenizers of the models there are, ms; then it is ready without.",
+    ),
   artifactTimeoutMs: milliseconds()
     .default(5_000)
     .describe("How long one worker may take to send a tokenizer, ms."),

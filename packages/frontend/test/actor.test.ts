@@ -135,6 +135,54 @@ describe("a Frontend below HTTP", () => {
   });
 });
 
+describe("a Frontend that starts", () => {
+  /** One aggregated worker, which sends its tokenizer when the test says so. */
+  function withWorker(cluster: MemoryCluster) {
+    const { subjects } = cluster;
+    const bus = cluster.bus("peers");
+    const asks: (() => void)[] = [];
+    const workers = [workerOf("a1", "aggregated", [])];
+    bus.subscribe(subjects.getCatalog(), (message) =>
+      message.respond(Catalog.encode(catalog(workers))),
+    );
+    bus.subscribe(subjects.worker("get-artifact", model, workerId("a1")), (message) => {
+      const answer = Artifact.encode({ checksum: checksumOf(artifact), bytes: artifact });
+      asks.push(() => message.respond(answer));
+    });
+    const context = cluster.context({ role: "frontend", id: "f1" });
+    const patient = { ...config, artifactTimeoutMs: 60_000 };
+    return { asks, context, core: createFrontendCore(context, patient) };
+  }
+
+  it("is ready once the tokenizers of the models there are have been loaded", async () => {
+    const cluster = memoryCluster();
+    const { asks, context, core } = withWorker(cluster);
+    await core.start();
+    await cluster.clock.advanceBy(2_000);
+    expect(context.syncs.at(-1)).toBe(`loads the tokenizer of ${testModel}`);
+
+    asks[0]?.();
+    await cluster.clock.advanceBy(500);
+
+    expect(asks).toHaveLength(1);
+    expect(context.syncs.at(-1)).toBeNull();
+    await core.stop();
+    await cluster.clock.advanceBy(60_000);
+    expect(cluster.clock.pendingTimers).toBe(0);
+  });
+
+  it("is ready without a tokenizer that does not come", async () => {
+    const cluster = memoryCluster();
+    const { context, core } = withWorker(cluster);
+
+    await core.start();
+    await cluster.clock.advanceBy(config.warmUpMs + 500);
+
+    expect(context.syncs.at(-1)).toBeNull();
+    await core.stop();
+  });
+});
+
 describe("a Frontend with its API", () => {
   /** Moves virtual time while something real is waited for. */
   async function during<T>(cluster: MemoryCluster, pending: Promise<T>): Promise<T> {

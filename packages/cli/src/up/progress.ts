@@ -3,13 +3,13 @@ import type { PlannedActor } from "./plan.ts";
 
 /**
  * What a cluster still waits for before a completion can be served: one phrase each; empty when nothing is missing.
- * `listed` are the models that the Frontend's API lists: it lists a model once it can tokenize and route for it.
+ * `unready` is what the Frontend's API says of the model's readiness: its tokenizer may still be loading.
  */
 export function missingFor(
   plan: readonly PlannedActor[],
   model: string,
   status: ClusterStatus,
-  listed: readonly string[],
+  unready: string | null,
 ): readonly string[] {
   const byId = new Map(status.actors.map((actor) => [actor.id, actor]));
   const actors = plan.flatMap(({ id, role }) => {
@@ -21,5 +21,5 @@ export function missingFor(
   const entry = status.models.find((candidate) => candidate.model === model);
   if (entry === undefined) return [`Discovery to list ${model}`];
   if (!entry.ready) return [`${model}: ${entry.why?.text ?? "not ready"}`];
-  return listed.includes(model) ? [] : [`the Frontend to load the tokenizer of ${model}`];
+  return unready === null ? [] : [`the Frontend: ${unready}`];
 }

@@ -25,7 +25,7 @@ export interface StartedCluster {
 
 const lookEveryMs = 50;
 const sayEveryMs = 5_000;
-const listTimeoutMs = 1_000;
+const readinessTimeoutMs = 1_000;
 const secondSignalCode = 130;
 
 /** Says when a completion can be served, then waits for a signal and drains. Returns the exit code. */
@@ -93,9 +93,9 @@ class ReadyWatch {
   async #missing(): Promise<readonly string[]> {
     const { plan, model, monitor } = this.#started;
     const status = monitor.status();
-    const withoutList = missingFor(plan, model, status, [model]);
-    if (withoutList.length > 0) return withoutList;
-    return missingFor(plan, model, status, await listedModels(this.#api()));
+    const missing = missingFor(plan, model, status, null);
+    if (missing.length > 0) return missing;
+    return missingFor(plan, model, status, await whyUnready(this.#api(), model));
   }
 
   #api(): string | null {
@@ -119,14 +119,18 @@ class ReadyWatch {
   }
 }
 
-async function listedModels(api: string | null): Promise<readonly string[]> {
-  if (api === null) return [];
+/** Why the Frontend would not serve a model at once; null if it would. */
+async function whyUnready(api: string | null, model: string): Promise<string | null> {
+  if (api === null) return "it has no address yet";
   try {
-    const answer = await fetch(`${api}/v1/models`, { signal: AbortSignal.timeout(listTimeoutMs) });
-    const body = (await answer.json()) as { readonly data?: readonly { readonly id: string }[] };
-    return body.data?.map(({ id }) => id) ?? [];
+    const answer = await fetch(`${api}/v1/models/${encodeURIComponent(model)}/ready`, {
+      signal: AbortSignal.timeout(readinessTimeoutMs),
+    });
+    if (answer.ok) return null;
+    const { error } = (await answer.json()) as { readonly error?: { readonly message?: string } };
+    return error?.message ?? `status ${answer.status}`;
   } catch {
     // Not listening yet: the next look asks again.
-    return [];
+    return "it does not listen yet";
   }
 }

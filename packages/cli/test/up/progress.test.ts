@@ -33,7 +33,7 @@ describe("missingFor", () => {
   it("names actors that are not there or not ready", () => {
     const status = { ...all, actors: [actor("f", "frontend", "syncing")] };
 
-    expect(missingFor(plan, "m", status, [])).toEqual([
+    expect(missingFor(plan, "m", status, null)).toEqual([
       "discovery d to start",
       "frontend f (syncing)",
     ]);
@@ -43,15 +43,17 @@ describe("missingFor", () => {
     const why = { code: "missing_prefill" as const, text: "missing worker types: prefill" };
     const status = { ...all, models: [{ ...model, ready: false, why }] };
 
-    expect(missingFor(plan, "m", status, ["m"])).toEqual(["m: missing worker types: prefill"]);
+    expect(missingFor(plan, "m", status, null)).toEqual(["m: missing worker types: prefill"]);
   });
 
-  it("waits for the catalog and for the Frontend's own list", () => {
-    expect(missingFor(plan, "other", all, [])).toEqual(["Discovery to list other"]);
-    expect(missingFor(plan, "m", all, [])).toEqual(["the Frontend to load the tokenizer of m"]);
+  it("waits for the catalog, and for the Frontend until it would serve at once", () => {
+    const unready = "the tokenizer of m is being loaded";
+
+    expect(missingFor(plan, "other", all, null)).toEqual(["Discovery to list other"]);
+    expect(missingFor(plan, "m", all, unready)).toEqual([`the Frontend: ${unready}`]);
   });
 
   it("misses nothing when a completion can be served", () => {
-    expect(missingFor(plan, "m", all, ["m"])).toEqual([]);
+    expect(missingFor(plan, "m", all, null)).toEqual([]);
   });
 });

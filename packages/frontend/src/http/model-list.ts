@@ -41,15 +41,15 @@ export function modelReadinessEntry(
   };
 }
 
-function modelObject({ name, card, mode, why, sinceMs }: ServedModel) {
+function modelObject({ name, card, mode, why, textWhy, sinceMs }: ServedModel) {
   return {
     id: name,
     object: "model",
     created: Math.floor(sinceMs / 1000),
     owned_by: "baton",
     max_model_len: card?.contextLength ?? null,
-    ready: mode !== null,
+    ready: mode !== null && textWhy === null,
     mode,
-    why,
+    why: why ?? textWhy,
   };
 }

@@ -13,7 +13,6 @@ export class TextModels {
   readonly #max: number;
   /** In order of last use. */
   readonly #models = new Map<string, Promise<TextModel>>();
-  #loading = 0;
 
   constructor(max: number, load: LoadTextModel) {
     this.#max = max;
@@ -33,27 +32,18 @@ export class TextModels {
     return promise;
   }
 
-  /** Whether a text model is being made: a Frontend that has just started is not ready before it is. */
-  get isLoading(): boolean {
-    return this.#loading > 0;
-  }
-
-  /** Makes a text model before it is needed, if there is none and room for one. */
+  /** Makes a text model before it is needed, if there is room for one. Resolves when it is there, or there is no room. */
   async warmUp(model: string, checksum: string): Promise<void> {
-    if (this.#models.has(checksum) || this.#models.size >= this.#max) return;
-    await this.get(model, checksum);
+    const known = this.#models.get(checksum);
+    if (known !== undefined) await known;
+    else if (this.#models.size < this.#max) await this.get(model, checksum);
   }
 
   #start(model: string, checksum: string): Promise<TextModel> {
-    this.#loading += 1;
-    const promise = this.#load(model, checksum)
-      .catch((error: unknown) => {
-        if (this.#models.get(checksum) === promise) this.#models.delete(checksum);
-        throw ServingError.from(error);
-      })
-      .finally(() => {
-        this.#loading -= 1;
-      });
+    const promise = this.#load(model, checksum).catch((error: unknown) => {
+      if (this.#models.get(checksum) === promise) this.#models.delete(checksum);
+      throw ServingError.from(error);
+    });
     return promise;
   }
 }

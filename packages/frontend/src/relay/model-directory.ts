@@ -22,6 +22,8 @@ export interface ServedModel {
   /** How requests are served; null if they are not, and then `why` is set. */
   readonly mode: ServingMode | null;
   readonly why: Why | null;
+  /** Why its prompts cannot be read yet; null if they can. Requests wait for that. */
+  readonly textWhy: Why | null;
   /** In order of type and name. */
   readonly sets: readonly ServedSet[];
   /** Types that live workers wait for. */
@@ -32,16 +34,21 @@ export interface ServedModel {
   readonly sinceMs: number;
 }
 
+/** Why the text of a model is not there, by its name and the checksum of its tokenizer; null if it is. */
+type WhyNoText = (model: ModelName, checksum: string) => Why | null;
+
 /** What is served, worked out once per change of the cluster and not once per request. */
 export class ModelDirectory {
   readonly #view: Pick<ClusterView, "model" | "models">;
+  readonly #whyNoText: WhyNoText;
   readonly #known = new Map<string, ServedModel>();
 
-  constructor(view: Pick<ClusterView, "model" | "models">) {
+  constructor(view: Pick<ClusterView, "model" | "models">, whyNoText: WhyNoText = () => null) {
     this.#view = view;
+    this.#whyNoText = whyNoText;
   }
 
-  /** Forgets what was worked out: the cluster has changed. */
+  /** Forgets what was worked out: the cluster or a text has changed. */
   changed(): void {
     this.#known.clear();
   }
@@ -52,7 +59,7 @@ export class ModelDirectory {
     if (known !== undefined) return known;
     const view = this.#view.model(name);
     if (view === undefined) return undefined;
-    const served = describe(view);
+    const served = describe(view, this.#whyNoText);
     this.#known.set(name, served);
     return served;
   }
@@ -63,18 +70,20 @@ export class ModelDirectory {
   }
 }
 
-function describe({ model, catalog, workers }: ModelView): ServedModel {
+function describe({ model, catalog, workers }: ModelView, whyNoText: WhyNoText): ServedModel {
   const facts = gatherWorkerSets(
     workers.map(({ registration, state }) => ({ registration, state, conflicts: [] })),
   );
   const { mode, why, missing, ambiguous } = modelReadiness(facts);
   const speaker = workers.find(({ state }) => state === "live") ?? workers[0];
   const starts = workers.map(({ generation }) => generation);
+  const card = speaker?.registration.card ?? null;
   return {
     name: model,
-    card: speaker?.registration.card ?? null,
+    card,
     mode: mode ?? null,
     why: mode === undefined ? (catalog.why ?? why ?? null) : null,
+    textWhy: card && whyNoText(model, card.tokenizerChecksum),
     sets: facts.map(({ workerType, set, needs }) => ({
       workerType,
       set,

@@ -11,6 +11,12 @@ export function whyNotServed(model: ServedModel): ServingError | null {
 }
 
 /** Why nobody would route a request; null if there may be routers. Nobody pays for a prefill whose decode leg no router would take. */
+/** Why a request of a model would wait before it is routed; null if it would not. */
+export function whyNotRead({ textWhy }: ServedModel): ServingError | null {
+  if (textWhy === null) return null;
+  return new ServingError("not_ready", { problem: textWhy.text, why: textWhy.code });
+}
+
 export function whyNotRouted(
   mayHaveRouter: (role: RouterRole) => boolean,
   model: string,

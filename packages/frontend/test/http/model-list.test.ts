@@ -35,6 +35,17 @@ describe("the list of models", () => {
     });
   });
 
+  it("says of a model whose tokenizer is not there that it is not ready", () => {
+    const why = { code: "activating", text: "not loaded" } as const;
+    const unread = new ModelDirectory(new FakeView([{ id: "a1", type: "aggregated" }]), () => why);
+
+    expect(JSON.parse(modelEntry(unread, "m"))).toMatchObject({
+      ready: false,
+      mode: "aggregated",
+      why,
+    });
+  });
+
   it("gives one by name, and says what there is instead of an unknown one", () => {
     expect(JSON.parse(modelEntry(directory, "half")).id).toBe("half");
     expect(() => modelEntry(directory, "x")).toThrow(

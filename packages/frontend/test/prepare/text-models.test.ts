@@ -36,16 +36,19 @@ describe("the text models in use", () => {
     expect(loads).toEqual(["a", "b", "c", "b"]);
   });
 
-  it("say whether one is being loaded", async () => {
-    const { models } = counted(2);
+  it("are there once they are warmed up, whoever asked for them first", async () => {
+    const { loads, models } = counted(2);
+    let isThere = false;
+    const asked = models.get("m", "a").then(() => {
+      isThere = true;
+    });
 
-    expect(models.isLoading).toBe(false);
-    const good = models.get("m", "a");
-    const bad = models.get("m", "bad");
-    expect(models.isLoading).toBe(true);
-    await good;
-    await expect(bad).rejects.toMatchObject({ code: "not_ready" });
-    expect(models.isLoading).toBe(false);
+    await models.warmUp("m", "a");
+
+    expect(isThere).toBe(true);
+    await asked;
+    await expect(models.warmUp("m", "bad")).rejects.toMatchObject({ code: "not_ready" });
+    expect(loads).toEqual(["a", "bad"]);
   });
 
   it("are tried again after a failure", async () => {

@@ -2,13 +2,19 @@ import type { RouterRole, ServingError } from "@baton/protocol";
 import { VirtualClock } from "@baton/runtime";
 import { describe, expect, it } from "vitest";
 import type { ServedModel } from "../../src/relay/model-directory.ts";
-import { noRouterError, whyNotRouted, whyNotServed } from "../../src/relay/serving-check.ts";
+import {
+  noRouterError,
+  whyNotRead,
+  whyNotRouted,
+  whyNotServed,
+} from "../../src/relay/serving-check.ts";
 
 const model: ServedModel = {
   name: "m" as ServedModel["name"],
   card: null,
   mode: "disaggregated",
   why: null,
+  textWhy: null,
   sets: [],
   missing: [],
   ambiguous: [],
@@ -24,6 +30,16 @@ describe("whether a model is served", () => {
       codeOf(whyNotServed({ ...model, mode: null, why: { code: "missing_decode", text: "no" } })),
     ).toBe("not_ready missing_decode");
     expect(codeOf(whyNotServed({ ...model, mode: null }))).toBe("not_ready no_workers");
+  });
+});
+
+describe("whether a prompt is read", () => {
+  it("is said with the reason", () => {
+    const textWhy = { code: "activating", text: "not loaded" } as const;
+
+    expect(whyNotRead(model)).toBeNull();
+    expect(codeOf(whyNotRead({ ...model, textWhy }))).toBe("not_ready activating");
+    expect(whyNotRead({ ...model, textWhy })?.message).toBe("not loaded");
   });
 });
 

@@ -1,5 +1,5 @@
 import { connect, type Socket } from "node:net";
-import type { ServingError } from "@baton/protocol";
+import type { ServingError, Why } from "@baton/protocol";
 import { createLogger, RealClock, SeededRandom } from "@baton/runtime";
 import { ApiServer, type ApiServerOptions } from "../../src/http/api-server.ts";
 import { defaultBodyLimits } from "../../src/http/body-limits.ts";
@@ -25,13 +25,15 @@ export class ApiRig {
   why: string | null = null;
   /** What the relay says beside what the directory knows. */
   unready: ServingError | null = null;
+  /** What the text models say. */
+  textWhy: Why | null = null;
   cut = 0;
   connectionsRefused = 0;
 
   constructor(options: Partial<ApiServerOptions> = {}, workers: readonly WorkerSpec[] = pair) {
     this.view = new FakeView(workers);
     const clock = new RealClock();
-    const directory = new ModelDirectory(this.view);
+    const directory = new ModelDirectory(this.view, () => this.textWhy);
     this.directory = directory;
     const textModels = new TextModels(1, () => Promise.resolve(fakeTextModel));
     this.server = new ApiServer(

@@ -55,7 +55,7 @@ export function modelRoutes(deps: ModelRoutesDeps): readonly ApiRoute[] {
           name: "Readiness",
           summary: "What a model needs, and what of it there is.",
           description:
-            "503 with the error of a request that came now, and the same fields beside it, if it would not be served.",
+            "503 with the error of a request that came now, and the same fields beside it, if it would not be served, or would wait until the model's tokenizer is loaded.",
           answer: readinessAnswer,
           errors: ["model_not_found", "not_ready", "prefill_activating"],
         },

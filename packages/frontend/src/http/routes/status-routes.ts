@@ -1,4 +1,8 @@
-import { hasLiveWorker, type ModelDirectory } from "../../relay/model-directory.ts";
+import {
+  hasLiveWorker,
+  type ModelDirectory,
+  type ServedModel,
+} from "../../relay/model-directory.ts";
 import { refusal } from "../error-body.ts";
 import { healthAnswer, liveAnswer } from "../openapi/answer-schemas.ts";
 import type { Replies } from "../replies.ts";
@@ -80,14 +84,20 @@ export function statusRoutes(deps: StatusRoutesDeps): readonly ApiRoute[] {
 
 function health({ directory, whyNotServing }: StatusRoutesDeps) {
   const all = directory.all();
-  const why = whyNotServing() ?? (all.some(hasLiveWorker) ? null : "no worker answers");
-  const models = all.map(({ name, mode, why: reason }) => ({
-    id: name,
-    ready: mode !== null,
-    mode,
-    why: reason,
+  const why = whyNotServing() ?? whyNotHealthy(all.filter(hasLiveWorker));
+  const models = all.map((model) => ({
+    id: model.name,
+    ready: model.mode !== null && model.textWhy === null,
+    mode: model.mode,
+    why: model.why ?? model.textWhy,
   }));
   const isHealthy = why === null;
   const status = isHealthy ? "healthy" : "not_ready";
   return { isHealthy, body: JSON.stringify({ status, why, models }) };
+}
+
+/** Of the models that have workers one must be readable. */
+function whyNotHealthy(live: readonly ServedModel[]): string | null {
+  if (live.some(({ textWhy }) => textWhy === null)) return null;
+  return live[0]?.textWhy?.text ?? "no worker answers";
 }

@@ -31,6 +31,18 @@ describe("the health of a Frontend", () => {
     expect(await health(empty.url)).toMatchObject(bad);
   });
 
+  it("is bad while no model of those with workers can be read", async () => {
+    const rig = await rigWith();
+    const why = { code: "activating", text: "the tokenizer of m is being loaded" } as const;
+    rig.textWhy = why;
+    rig.directory.changed();
+
+    expect(await health(rig.url)).toMatchObject({
+      status: 503,
+      body: { why: why.text, models: [{ id: "m", ready: false, why }] },
+    });
+  });
+
   it("is bad while it takes no requests", async () => {
     const rig = await rigWith();
     rig.why = "draining";
