@@ -1,5 +1,7 @@
 /** Hot path: once per request, `output` once per stream and turn of the loop. */
+import type { ServingError } from "@baton/protocol";
 import type { RequestPort } from "../relay/request-port.ts";
+import { RequestGroup } from "../request/request-group.ts";
 import type {
   OutputDelta,
   PromptReport,
@@ -13,24 +15,26 @@ import type { AnswerEnd, AnswerSink } from "./answers.ts";
 import type { Summaries } from "./summary-json.ts";
 
 /**
- * Submits the requests of one body, one for each prompt, behind one answer. The failure of one ends them all, and is told
- * once. The handle cancels all of them.
+ * Submits the requests of one body, one for each prompt, behind one answer. None is sent anywhere before all are prepared. The
+ * failure of one is the failure of all that have not ended, and is told once. The handle cancels all of them.
  */
 export function submitPrompts(
   port: Pick<RequestPort, "submit">,
   requests: readonly ServingRequest[],
   sink: AnswerSink,
 ): RequestHandle {
-  const group = new PromptGroup(requests.length, sink);
+  const prompts = new PromptGroup(requests.length, sink);
+  const group = requests.length > 1 ? { group: new RequestGroup(requests.length) } : {};
   for (const [prompt, request] of requests.entries()) {
-    if (group.isOver) break;
-    group.add(port.submit(request, group.sinkOf(prompt, request.output.n)));
+    if (prompts.isOver) break;
+    prompts.add(port.submit({ ...request, ...group }, prompts.sinkOf(prompt, request.output.n)));
   }
-  return group;
+  return prompts;
 }
 
 class PromptGroup implements RequestHandle {
   isOver = false;
+  #failure: ServingError | undefined;
   readonly #sink: AnswerSink;
   readonly #handles: RequestHandle[] = [];
   readonly #summaries: (RequestSummary | null)[];
@@ -43,11 +47,11 @@ class PromptGroup implements RequestHandle {
   add(handle: RequestHandle): void {
     this.#handles.push(handle);
     // It may have failed before there was a handle to cancel it by.
-    if (this.isOver) handle.cancel();
+    if (this.isOver) handle.cancel(this.#failure);
   }
 
   cancel(): void {
-    for (const handle of this.#handles) handle.cancel();
+    for (const handle of this.#handles) handle.cancel(this.#failure);
   }
 
   sinkOf(prompt: number, choices: number): RequestSink {
@@ -79,6 +83,7 @@ class PromptGroup implements RequestHandle {
 
   #end(end: AnswerEnd): void {
     this.isOver = true;
+    if (end.kind === "failed") this.#failure = end.error;
     this.cancel();
     this.#sink.ended(end);
   }

@@ -80,7 +80,10 @@ export class Relay implements RequestPort {
     const unready = whyNotServed(model);
     if (unready === null) live.send({ type: "prepare" });
     else live.send({ type: "failed", error: unready });
-    return { cancel: () => live.send({ type: "cancelled" }) };
+    return {
+      cancel: (because) =>
+        live.send(because ? { type: "failed", error: because } : { type: "cancelled" }),
+    };
   }
 
   async explain(request: ServingRequest): Promise<RouteExplanation> {
@@ -198,6 +201,11 @@ export class Relay implements RequestPort {
       if (card === null) throw new ServingError("not_ready", { why: "no_workers" });
       const prepared = await this.#state.prepare(request.request, card);
       if (request.isEnded) return;
+      const { group } = request.request;
+      if (group !== undefined) {
+        await group.prepared();
+        if (request.isEnded) return;
+      }
       request.prepared = prepared;
       const { output, returns, stop } = request.request;
       request.output = new RequestOutput(prepared.text, output.n, {

@@ -95,6 +95,9 @@ export interface RequestSink {
 
 /** A request under way. */
 export interface RequestHandle {
-  /** The client has left, or its stream was cut: ends the request wherever it is. Harmless after the end. */
-  cancel(): void;
+  /**
+   * Ends the request wherever it is; harmless after the end. Without an error its client has left, or its stream was cut; with one
+   * its client is told of that: another request of the same body has failed.
+   */
+  cancel(because?: ServingError): void;
 }

@@ -1,4 +1,5 @@
 import type { GenerationParams, RequestId, RoutingRules } from "@baton/protocol";
+import type { RequestGroup } from "./request-group.ts";
 
 /** One message of a chat, its parts already joined into one text. */
 export interface ChatMessage {
@@ -58,4 +59,6 @@ export interface ServingRequest {
   readonly returns?: ReturnedParts;
   /** Absent if it says nothing about where it goes. */
   readonly routing?: RoutingWish;
+  /** The requests that it stands or falls with; absent if it is alone. */
+  readonly group?: RequestGroup;
 }

@@ -67,7 +67,32 @@ describe("several prompts behind one answer", () => {
 
     expect(ends).toEqual([failed]);
     expect(heard).toEqual([]);
-    expect(port.cancelled).toBe(1);
+    expect([port.failed, port.cancelled]).toEqual([["overloaded"], 0]);
+  });
+
+  it("fail together also where one is submitted while another fails", () => {
+    const port = new FakePort();
+    port.onSubmit = (sink, { requestId: id }) => {
+      if (id === "r1") sink.ended(failed);
+    };
+    const { sink, ends } = recordingSink();
+
+    submitPrompts(port, requestsOf(3), sink);
+
+    expect(ends).toEqual([failed]);
+    expect([port.requests.length, port.failed, port.cancelled]).toEqual([2, ["overloaded"], 0]);
+  });
+
+  it("wait for each other before they go anywhere; one alone waits for nobody", () => {
+    const port = new FakePort();
+
+    submitPrompts(port, requestsOf(2), recordingSink().sink);
+    submitPrompts(port, requestsOf(1), recordingSink().sink);
+
+    const [first, second, alone] = port.requests.map(({ group }) => group);
+    expect(first).toBeDefined();
+    expect(second).toBe(first);
+    expect(alone).toBeUndefined();
   });
 
   it("are not asked for once one was refused", () => {

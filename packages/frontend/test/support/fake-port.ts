@@ -17,6 +17,8 @@ export class FakePort implements RequestPort {
   /** Requests that only asked where they would go. */
   readonly queries: ServingRequest[] = [];
   cancelled = 0;
+  /** Codes of the failures that requests were ended with. */
+  readonly failed: string[] = [];
   onExplain: (request: ServingRequest) => RouteExplanation = (request) =>
     unexplained(request, new ServingError("not_ready"), "received");
   /** Answers at once, if the test sets it. */
@@ -38,12 +40,18 @@ export class FakePort implements RequestPort {
     for (const wake of this.#waiting.splice(0)) wake();
     this.onSubmit(guarded, request);
     return {
-      cancel: () => {
+      cancel: (because) => {
         if (isOver) return;
         isOver = true;
-        this.cancelled += 1;
+        if (because === undefined) this.cancelled += 1;
+        else this.failed.push(because.code);
         for (const wake of this.#waiting.splice(0)) wake();
-        sink.ended({ kind: "cancelled", summary, stage: "decode.streaming" });
+        const stage = "decode.streaming";
+        sink.ended(
+          because === undefined
+            ? { kind: "cancelled", summary, stage }
+            : { kind: "failed", summary, stage, error: because },
+        );
       },
     };
   }
