@@ -4,6 +4,9 @@ export default defineConfig({
   resolve: { conditions: ["@baton/source"] },
   ssr: { resolve: { conditions: ["@baton/source"] } },
   test: {
+    // To end what hangs, not to measure: machines are shared.
+    testTimeout: 30_000,
+    hookTimeout: 60_000,
     projects: [
       {
         extends: true,
