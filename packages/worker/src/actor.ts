@@ -252,6 +252,7 @@ class Worker implements ActorInstance {
     const state = this.#state;
     state?.frontends.stop();
     state?.frames.flushAll();
+    state?.kvEvents.flush();
     state?.load.stop();
     this.#reminders?.cancel();
     state?.ledger.close();

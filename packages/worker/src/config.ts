@@ -88,6 +88,12 @@ export const workerOptions = defineOptions("worker", {
     .describe(
       "Least milliseconds between two token frames to one Frontend. 0: each step sends one.",
     ),
+  kvEventIntervalMs: milliseconds()
+    .max(1_000)
+    .default(5)
+    .describe(
+      "Least milliseconds between two batches of KV events of a rank. 0: each change of the cache sends one.",
+    ),
   contextLength: count()
     .optional()
     .describe("Most tokens of prompt and output. Default: 131,072 (mock), the model's (llama)."),

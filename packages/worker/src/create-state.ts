@@ -64,7 +64,8 @@ export function createState(parts: StateParts): WorkerState {
     facts: new FactSender({ actorId: workerId, model, subjects, publisher }),
     frames: new FramePublisher(generation, { ...timed, frameIntervalMs: config.frameIntervalMs }),
     kvEvents: new KvEventPublisher(generation, {
-      ...common,
+      ...timed,
+      intervalMs: config.kvEventIntervalMs,
       dump: (dpRank) => engine.dumpKv(dpRank),
     }),
     load: new LoadReporter({

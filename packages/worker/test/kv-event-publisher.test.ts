@@ -6,6 +6,7 @@ import {
   unpackKvEvents,
   workerId,
 } from "@baton/protocol";
+import { VirtualClock } from "@baton/runtime";
 import { describe, expect, it } from "vitest";
 import { batchesKept, KvEventPublisher, pageBlocks } from "../src/kv-event-publisher.ts";
 import { recordingPublisher } from "./support/recording-publisher.ts";
@@ -24,18 +25,22 @@ function run(first: number, count: number): KvEvent {
   return { kind: "stored", parent: null, blockHashes: sequenceHashes, sequenceHashes };
 }
 
-function create(dump: readonly KvEvent[] = [], storesTwice = false) {
+function create(dump: readonly KvEvent[] = [], storesTwice = false, intervalMs = 0) {
+  const clock = new VirtualClock();
   const recorded = recordingPublisher();
   const events = new KvEventPublisher(5, {
     workerId: workerId("w-1"),
     model,
     subjects: new Subjects(namespaceName("test")),
     publisher: recorded.publisher,
+    clock,
+    intervalMs,
     dump: () => dump,
     storesTwice,
   });
   return {
     ...recorded,
+    clock,
     events,
     sent: () => recorded.sent.map(({ payload }) => KvEvents.decode(payload)),
   };
@@ -55,6 +60,51 @@ describe("KvEventPublisher", () => {
       [0, 2],
     ]);
     expect(unpackKvEvents(sent()[0]?.events ?? new Uint8Array())).toEqual([removed(1), removed(2)]);
+  });
+
+  it("sends the first change at once, and those that follow too soon together when their time has come", async () => {
+    const { clock, events, sent } = create([], false, 5);
+    for (const n of [1, 2, 3]) {
+      events.publish(0, [removed(n)]);
+      await clock.advanceBy(1);
+    }
+    events.publish(1, [removed(4)]);
+    await clock.advanceBy(10);
+    events.publish(0, [removed(5)]);
+
+    const told = sent().map(({ dpRank, sequence, events: body }) => [
+      dpRank,
+      sequence,
+      unpackKvEvents(body),
+    ]);
+    expect(told).toEqual([
+      [0, 1, [removed(1)]],
+      [1, 1, [removed(4)]],
+      [0, 2, [removed(2), removed(3)]],
+      [0, 3, [removed(5)]],
+    ]);
+    expect(clock.pendingTimers).toBe(0);
+  });
+
+  it.each([
+    [
+      "asked",
+      (events: KvEventPublisher) => {
+        const ask = { dpRank: 0, from: null, dump: null, page: 0 };
+        expect(events.history(ask)).toMatchObject({ kind: "dump", lastSequence: 2 });
+      },
+    ],
+    ["repeating", (events: KvEventPublisher) => events.repeatNewest()],
+    ["starting anew", (events: KvEventPublisher) => events.restart(6, 1)],
+    ["ending", (events: KvEventPublisher) => events.flush()],
+  ])("numbers what waits before %s", (_, act) => {
+    const { events, sent } = create([], false, 5);
+    events.publish(0, [removed(1)]);
+    events.publish(0, [removed(2)]);
+
+    act(events);
+
+    expect(unpackKvEvents(sent()[1]?.events ?? new Uint8Array())[0]).toEqual(removed(2));
   });
 
   it("repeats the newest batch of each rank, so that a gap at the end is seen", () => {
