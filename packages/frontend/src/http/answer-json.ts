@@ -69,7 +69,7 @@ export class StreamJson {
       delta.text !== "" ||
       (delta.logprobs?.length ?? 0) > 0 ||
       (delta.tokens?.length ?? 0) > 0;
-    const text = hasNews ? this.#event(this.#choice(delta, isFirst)) : "";
+    const text = hasNews ? this.#news(delta, isFirst) : "";
     return delta.finishReason === null ? text : text + this.#event(this.#finish(delta));
   }
 
@@ -78,6 +78,13 @@ export class StreamJson {
     const { wish } = this.#frame;
     const fields = JSON.stringify(summaryFields(summaries, wish, wish.includeUsage));
     return fields === "{}" ? "" : `${this.#head}],${fields.slice(1)}\n\n`;
+  }
+
+  /** OpenAI's clients gather the logprobs of a chat's first chunk twice: there the role is a chunk of its own. */
+  #news(delta: OutputDelta, isFirst: boolean): string {
+    const isApart = isFirst && this.#frame.endpoint === "chat" && (delta.logprobs?.length ?? 0) > 0;
+    const role = isApart ? this.#event(this.#role(delta.choice)) : "";
+    return role + this.#event(this.#choice(delta, isFirst && !isApart));
   }
 
   #event(choice: string): string {
@@ -100,6 +107,10 @@ export class StreamJson {
     const offset = this.#offsets[prompt] ?? 0;
     const logprobs = JSON.stringify(logprobsOf(endpoint, delta.logprobs, offset, echoed));
     return `{"index":${delta.choice},${partOf(endpoint, delta, isFirst, echoed)},"logprobs":${logprobs},"finish_reason":null}`;
+  }
+
+  #role(choice: number): string {
+    return `{"index":${choice},"delta":{"role":"assistant","content":""},"logprobs":null,"finish_reason":null}`;
   }
 
   #finish({ choice, finishReason }: OutputDelta): string {

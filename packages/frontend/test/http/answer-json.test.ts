@@ -47,6 +47,21 @@ describe("the events of a stream", () => {
     expect(other).toEqual(choice(1, { role: "assistant", content: "" }));
   });
 
+  it("have a chat's role apart from the first logprobs, which clients would gather twice", () => {
+    const json = new StreamJson(chat);
+    const choicesOf = (text: string) => parsed(text).map(({ choices }) => choices[0]);
+
+    const first = choicesOf(json.delta(deltaOf("Hé!", { logprobs })));
+    const second = choicesOf(json.delta(deltaOf("!", { logprobs })));
+
+    expect(first).toMatchObject([
+      { delta: { role: "assistant", content: "" }, logprobs: null },
+      { delta: { content: "Hé!" }, logprobs: { content: [{ token: "Hé" }, { token: "!" }] } },
+    ]);
+    expect(first[1].delta).not.toHaveProperty("role");
+    expect(second).toMatchObject([{ delta: { content: "!" } }]);
+  });
+
   it("say nothing where nothing is new, and the reason in a chunk of its own", () => {
     const json = new StreamJson(completions);
     json.delta(deltaOf("a"));
