@@ -4,6 +4,7 @@ import {
   actorRoles,
   namespaceName,
   type RequestState,
+  type RequestTransition,
   RequestTransitions,
   Subjects,
   type TransitionDetails,
@@ -33,8 +34,16 @@ export class BusWatch {
   readonly #statesById = new Map<string, SeenState[]>();
   readonly #idsByClientId = new Map<string, string>();
 
-  /** `natsCreds` is a file. */
-  static async join(nats: string, namespace: string, natsCreds?: string): Promise<BusWatch> {
+  /**
+   * `natsCreds` is a file. With `onTransition` the state changes of requests go there and are not kept: those of some
+   * hundred thousand requests would need more memory than the cluster.
+   */
+  static async join(
+    nats: string,
+    namespace: string,
+    natsCreds?: string,
+    onTransition?: (transition: RequestTransition) => void,
+  ): Promise<BusWatch> {
     const subjects = new Subjects(namespaceName(namespace));
     const bus = await connectNats(
       readNatsAccess({ nats, natsCreds }),
@@ -47,10 +56,14 @@ export class BusWatch {
       },
       AbortSignal.timeout(10_000),
     );
-    return new BusWatch(bus, subjects);
+    return new BusWatch(bus, subjects, onTransition);
   }
 
-  private constructor(bus: Bus, subjects: Subjects) {
+  private constructor(
+    bus: Bus,
+    subjects: Subjects,
+    onTransition: ((transition: RequestTransition) => void) | undefined,
+  ) {
     this.#bus = bus;
     for (const role of actorRoles) {
       bus.subscribe(subjects.heartbeats(role), ({ payload }) => {
@@ -58,7 +71,10 @@ export class BusWatch {
         this.#heartbeats.set(heartbeat.id, heartbeat);
       });
     }
-    bus.subscribe(subjects.requestTransitionsAll(), ({ payload }) => this.#follow(payload));
+    const take = onTransition ?? ((transition) => this.#keep(transition));
+    bus.subscribe(subjects.requestTransitionsAll(), ({ payload }) => {
+      for (const transition of RequestTransitions.decode(payload).transitions) take(transition);
+    });
   }
 
   /** The last life sign of an actor. */
@@ -89,14 +105,10 @@ export class BusWatch {
     return this.#bus.close();
   }
 
-  #follow(payload: Uint8Array): void {
-    const heardAtMs = performance.now();
-    for (const [id, state, , details] of RequestTransitions.decode(payload).transitions) {
-      const states = this.#statesById.get(id) ?? [];
-      states.push({ state, details, heardAtMs });
-      this.#statesById.set(id, states);
-      if (details.clientRequestId !== undefined)
-        this.#idsByClientId.set(details.clientRequestId, id);
-    }
+  #keep([id, state, , details]: RequestTransition): void {
+    const states = this.#statesById.get(id) ?? [];
+    states.push({ state, details, heardAtMs: performance.now() });
+    this.#statesById.set(id, states);
+    if (details.clientRequestId !== undefined) this.#idsByClientId.set(details.clientRequestId, id);
   }
 }

@@ -1,4 +1,4 @@
-import type { ActorRole, WorkerType } from "@baton/protocol";
+import type { ActorRole, RequestTransition, WorkerType } from "@baton/protocol";
 import { type NatsServer, type NatsServerOptions, startNatsServer } from "@baton/runtime";
 import { BatonProcess, type ProcessEnd } from "./baton-process.ts";
 import { BusWatch } from "./bus-watch.ts";
@@ -35,6 +35,10 @@ export interface ClusterOptions {
   readonly frontendFlags?: Flags;
   /** Further actors. */
   readonly also?: readonly ActorSpec[];
+  /** Added to the environment of every actor. */
+  readonly env?: Readonly<Record<string, string>>;
+  /** Takes the state changes of all requests; the cluster's watch then keeps none. */
+  readonly onTransition?: (transition: RequestTransition) => void;
 }
 
 const readyTimeoutMs = 40_000;
@@ -68,8 +72,9 @@ export function workerSpec(
 export async function startCluster(options: ClusterOptions = {}): Promise<Cluster> {
   const nats = options.nats ?? (await startNatsServer(options.natsOptions));
   const namespace = options.namespace ?? "default";
-  const watch = await BusWatch.join(nats.url, namespace);
-  const cluster = new Cluster({ nats, namespace, watch, ownsNats: options.nats === undefined });
+  const watch = await BusWatch.join(nats.url, namespace, undefined, options.onTransition);
+  const ownsNats = options.nats === undefined;
+  const cluster = new Cluster({ nats, namespace, watch, ownsNats, env: options.env });
   try {
     const specs = plan(options);
     await Promise.all(specs.map((spec) => cluster.start(spec)));
@@ -115,6 +120,7 @@ export class Cluster {
   readonly namespace: string;
   readonly watch: BusWatch;
   readonly #ownsNats: boolean;
+  readonly #env: Readonly<Record<string, string>>;
   readonly #running = new Map<string, BatonProcess>();
   readonly #paused = new Set<string>();
   readonly #ended: BatonProcess[] = [];
@@ -124,11 +130,13 @@ export class Cluster {
     readonly namespace: string;
     readonly watch: BusWatch;
     readonly ownsNats: boolean;
+    readonly env?: Readonly<Record<string, string>> | undefined;
   }) {
     this.nats = parts.nats;
     this.namespace = parts.namespace;
     this.watch = parts.watch;
     this.#ownsNats = parts.ownsNats;
+    this.#env = parts.env ?? {};
   }
 
   /** The API of the Frontend called `frontend`. */
@@ -179,7 +187,7 @@ export class Cluster {
 
   /** Starts an actor. */
   spawn({ role, id, flags = {} }: ActorSpec): BatonProcess {
-    const process = new BatonProcess([
+    const args = [
       role,
       ...asArguments({
         id,
@@ -190,7 +198,8 @@ export class Cluster {
         ...(role === "frontend" && { port: 0 }),
         ...flags,
       }),
-    ]);
+    ];
+    const process = new BatonProcess(args, this.#env);
     this.#running.set(id, process);
     return process;
   }

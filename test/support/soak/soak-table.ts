@@ -1,0 +1,44 @@
+import { type Bound, type Growth, growthOf, type Sample } from "./flatness.ts";
+
+const mebibyte = 1024 * 1024;
+
+/**
+ * How much an actor may hold more at the end than at the beginning. What a garbage collection leaves moves by some
+ * hundred kilobytes, with what the engine has compiled; RSS by what the allocator keeps.
+ */
+export const soakBounds: readonly Bound[] = [
+  { figure: "heapUsed", most: 2 * mebibyte, share: 0.04 },
+  { figure: "external", most: mebibyte, share: 0.04 },
+  { figure: "rss", most: 16 * mebibyte },
+  { figure: "timers", most: 4 },
+  { figure: "subscriptions", most: 0 },
+  { figure: "descriptors", most: 2 },
+];
+
+type SamplesById = ReadonlyMap<string, readonly Sample[]>;
+
+/** Whether no figure of no actor has grown beyond its bound. */
+export function isAllFlat(samplesById: SamplesById): boolean {
+  return [...samplesById.values()].every((samples) =>
+    growthOf(samples, soakBounds).every(({ isFlat }) => isFlat),
+  );
+}
+
+/** A row for each actor: each figure early and late. What is not flat is marked. */
+export function flatnessTable(samplesById: SamplesById): string {
+  const rows = [...samplesById].map(([id, samples]) => {
+    const cells = growthOf(samples, soakBounds).map(cell);
+    return `| ${id} | ${cells.join(" | ")} |`;
+  });
+  return [
+    "| actor | heap, MB | buffers, MB | RSS, MB | timers | subscriptions | descriptors |",
+    "|---|---|---|---|---|---|---|",
+    ...rows,
+  ].join("\n");
+}
+
+function cell({ early, figure, isFlat, late }: Growth): string {
+  const isBytes = ["heapUsed", "external", "rss"].includes(figure);
+  const shown = (value: number) => (isBytes ? (value / mebibyte).toFixed(1) : String(value));
+  return `${shown(early)} → ${shown(late)}${isFlat ? "" : " **grows**"}`;
+}
