@@ -31,6 +31,7 @@ import { ModelDirectory, type ServedModel } from "./relay/model-directory.ts";
 import type { Relay } from "./relay/relay.ts";
 import type { RequestPort } from "./relay/request-port.ts";
 import { RequestTable } from "./relay/request-table.ts";
+import { pictureRouters, type RouterPicture } from "./relay/router-picture.ts";
 import { whyNotRead, whyNotRouted, whyNotServed } from "./relay/serving-check.ts";
 import type { RequestSink } from "./request/request-sink.ts";
 import type { ServingRequest } from "./request/serving-request.ts";
@@ -66,6 +67,7 @@ class FrontendRelay implements FrontendCore {
   readonly #explainService: ExplainService;
   readonly #textReadiness: TextReadiness;
   readonly #routers: PeerWatch;
+  readonly #routerPicture: RouterPicture;
   readonly #subscriptions: BusListener[] = [];
   #listeningSinceMs = 0;
 
@@ -98,24 +100,28 @@ class FrontendRelay implements FrontendCore {
       maxPromptLogprobs: config.maxPromptLogprobs,
       maxWorkBytes: () => bus.maxMessageBytes - messageOverheadBytes,
     });
+    this.#routers = new PeerWatch(
+      context,
+      { roles: ["prefill-router", "decode-router"] },
+      {
+        onLost: ({ heartbeat: { id, role } }) =>
+          this.#relay.routerLost(id as ActorContext["id"], role as RouterRole),
+      },
+    );
+    this.#routerPicture = pictureRouters(this.#routers, (role) => this.#mayHaveRouter(role));
     this.#relay = createRelay(context, relayOptions(config), {
       view: this.#view,
       directory: this.directory,
       table,
       metrics: this.metrics,
       prepare,
-      mayHaveRouter: (role) => this.#mayHaveRouter(role),
+      routers: this.#routerPicture,
     });
     this.#explainService = new ExplainService(context, {
       ...config,
       port: this.#relay,
       undecodable: this.metrics.undecodable,
     });
-    this.#routers = new PeerWatch(
-      context,
-      { roles: ["prefill-router", "decode-router"] },
-      { onLost: ({ heartbeat }) => this.#relay.routerLost(heartbeat.id as ActorContext["id"]) },
-    );
   }
 
   async start(): Promise<void> {
@@ -157,7 +163,7 @@ class FrontendRelay implements FrontendCore {
     const isRelay = model.mode === "disaggregated";
     return (
       whyNotServed(model) ??
-      whyNotRouted((role) => this.#mayHaveRouter(role), model.name, isRelay) ??
+      whyNotRouted(this.#routerPicture, model.name, isRelay) ??
       whyNotRead(model)
     );
   }

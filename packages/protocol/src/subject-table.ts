@@ -138,11 +138,23 @@ export const subjectTable: readonly SubjectRow[] = [
     { queue: routersQueue },
   ),
   row(
+    "<model>.prefill-router.route-prefill.<id>",
+    RoutePrefill,
+    [["frontend"], ["prefill-router"]],
+    "The same to one router, while another of the group does not answer.",
+  ),
+  row(
     "<model>.prefill-router.explain-route",
     RoutePrefill,
     [["frontend"], ["prefill-router"]],
     "Says which prefill worker would be chosen and why. `work` is empty; nothing is booked or sent.",
     { queue: routersQueue, reply: RouteExplained },
+  ),
+  row(
+    "<model>.decode-router.route-decode.<id>",
+    RouteDecode,
+    [["frontend"], ["decode-router"]],
+    "The same to one router, while another of the group does not answer.",
   ),
   row(
     "<model>.decode-router.explain-route",

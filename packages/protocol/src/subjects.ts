@@ -106,6 +106,11 @@ export class Subjects {
     return `${this.#of(model)}.${role}.${routeVerb(role)}`;
   }
 
+  /** The same for one router, while another of the group does not answer. */
+  routeTo(role: RouterRole, model: ModelName, id: ActorId): string {
+    return `${this.route(role, model)}.${id}`;
+  }
+
   /** Asks one router of a role and model where it would send a request, with the same message as `route`. */
   explainRoute(role: RouterRole, model: ModelName): string {
     return `${this.#of(model)}.${role}.explain-route`;

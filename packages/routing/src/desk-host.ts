@@ -24,7 +24,8 @@ export class DeskHost<Request extends DeskRequest> {
   readonly desk: ModelDesk<Request>;
   readonly #deps: DeskHostDeps<Request>;
   readonly #heard: readonly BusSubscription[];
-  #requests: BusSubscription | null = null;
+  /** To the group, and to this router by name. */
+  #requests: readonly BusSubscription[] = [];
   /** What requests hear that were under way when the queue group was left. */
   #holdError: ServingError | null = null;
   #leaving: Promise<void> = Promise.resolve();
@@ -57,7 +58,7 @@ export class DeskHost<Request extends DeskRequest> {
 
   /** Whether it is in the model's queue group. */
   get isServing(): boolean {
-    return this.#requests !== null;
+    return this.#requests.length > 0;
   }
 
   /** Whether nothing waits and nothing is booked. */
@@ -67,11 +68,15 @@ export class DeskHost<Request extends DeskRequest> {
 
   /** Joins the model's queue group. */
   serve(): void {
-    if (this.#requests !== null) return;
+    if (this.isServing) return;
     const { ctx, policy, message } = this.#deps;
-    const subject = ctx.subjects.route(policy.role, this.desk.model);
+    const { model } = this.desk;
+    const take = (request: Request) => this.#take(request);
     this.#holdError = null;
-    this.#requests = this.#hear(subject, message, (request) => this.#take(request), routersQueue);
+    this.#requests = [
+      this.#hear(ctx.subjects.route(policy.role, model), message, take, routersQueue),
+      this.#hear(ctx.subjects.routeTo(policy.role, model, ctx.id), message, take),
+    ];
   }
 
   /**
@@ -80,9 +85,9 @@ export class DeskHost<Request extends DeskRequest> {
   hold(error: ServingError): void {
     this.#holdError = error;
     this.desk.refuseAll(error);
-    if (this.#requests === null) return;
-    this.#leaving = this.#requests.drain();
-    this.#requests = null;
+    if (!this.isServing) return;
+    this.#leaving = Promise.all(this.#requests.map((one) => one.drain())).then(() => undefined);
+    this.#requests = [];
   }
 
   /** Resolves when no request is under way any more since the last `hold`. */
@@ -97,8 +102,8 @@ export class DeskHost<Request extends DeskRequest> {
 
   /** Ends all subscriptions. */
   close(): void {
-    this.#requests?.unsubscribe();
-    this.#requests = null;
+    for (const subscription of this.#requests) subscription.unsubscribe();
+    this.#requests = [];
     this.desk.close();
     for (const subscription of this.#heard) subscription.unsubscribe();
   }

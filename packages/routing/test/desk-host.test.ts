@@ -1,4 +1,4 @@
-import { CancelRoute, RouteDecode, requestId, ServingError } from "@baton/protocol";
+import { actorId, CancelRoute, RouteDecode, requestId, ServingError } from "@baton/protocol";
 import { loadReport, memoryCluster, routeDecode } from "@baton/testing";
 import { expect, it } from "vitest";
 import { DeskHost } from "../src/desk-host.ts";
@@ -49,6 +49,11 @@ function rig() {
       await cluster.clock.advanceBy(0);
       return lines.splice(0);
     },
+    askByName: (id: string) =>
+      say(
+        subjects.routeTo("decode-router", model, actorId("d-1")),
+        RouteDecode.encode(routeDecode(id)),
+      ),
     ask: (id: string) =>
       say(subjects.route("decode-router", model), RouteDecode.encode(routeDecode(id))),
     cancel: (id: string) =>
@@ -72,6 +77,19 @@ it("hears cancels before it serves, so that none can overtake it unheard", async
     "generate w-1 r2",
     "dispatched r2 w-1 after 0",
   ]);
+});
+
+it("takes what it is asked by name, while it is in the queue group", async () => {
+  const { host, askByName } = rig();
+  expect(await askByName("r1")).toEqual([]);
+  host.serve();
+  expect(await askByName("r2")).toEqual([
+    "booked r2 w-1",
+    "generate w-1 r2",
+    "dispatched r2 w-1 after 0",
+  ]);
+  host.hold(new ServingError("not_ready"));
+  expect(await askByName("r3")).toEqual([]);
 });
 
 it("leaves the queue group, refuses what waits, and still hears the end of what is booked", async () => {

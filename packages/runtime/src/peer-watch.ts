@@ -24,7 +24,7 @@ export interface PeerListener {
   /** A peer is heard for the first time, with a new generation, in another state, or again after it was lost. */
   onAlive?(peer: Peer): void;
   /**
-   * A peer is gone. `why`: `silent` (no heartbeat for the lease), `no_responders` (its probe found nobody),
+   * A peer is gone. `why`: `silent` (no heartbeat for the lease), `no_responders` (its probes found nobody),
    * `stopped` (it said goodbye), `replaced` (a later generation of the same id is heard).
    */
   onLost?(peer: Peer, why: LostWhy): void;
@@ -35,17 +35,26 @@ export interface PeerWatchOptions {
   readonly roles: readonly ActorRole[];
   /** Silence after which a peer is lost, in its own heartbeat intervals, default 4.4: 1.1 s at 250 ms. */
   readonly leaseIntervals?: number;
-  /** Silence after which a peer is probed, in its own heartbeat intervals, default 2.2. */
+  /** Silence after which a peer is probed, in its own heartbeat intervals, default 1.4. */
   readonly probeIntervals?: number;
   /** Milliseconds between looks at all peers, default 50. */
   readonly sweepMs?: number;
 }
 
 const defaultLeaseIntervals = 4.4;
-const defaultProbeIntervals = 2.2;
+/** A life sign that is a little late is reason enough to ask: a killed peer is known of within half a second. */
+const defaultProbeIntervals = 1.4;
+/** Silence of a peer, in its heartbeat intervals, that the bus must have answered after before the peer is blamed for it. */
+const busAskIntervals = 2.2;
 const defaultSweepMs = 50;
 /** A look that is this many times too late shows that we stood still ourselves, so silence proves nothing. */
 const stalledSweeps = 6;
+/** How long probes must find nobody, ms: a peer that moves to another server is back before. */
+const nobodyForMs = 100;
+/** A peer that leaves a question unanswered for this long, ms, is not well. */
+const unwellMs = 300;
+/** How often those that fell silent are asked whether they still listen, ms. */
+const lostAskMs = 500;
 /** A server that takes longer than this to answer stood still, and so may all that passes through it. */
 const stalledBusMs = 300;
 /** How long a lost peer is remembered, so that an older generation of it is not taken for a new one. */
@@ -57,12 +66,18 @@ interface Watched {
   heartbeat: ActorHeartbeat;
   heardAtMs: number;
   isLost: boolean;
-  isProbing: boolean;
+  /** When the question that it has not answered yet was sent; null if there is none. */
+  probedAtMs: number | null;
+  /** Whether it was lost for its silence and may still be a subscriber that messages go to. */
+  mayListen: boolean;
+  lastProbeAtMs: number;
+  /** When a probe first found nobody, if all have since. */
+  nobodySinceMs: number | null;
 }
 
 /**
- * Knows which actors of some roles live. One timer for all of them. While the watcher's own bus is gone, within one
- * lease after, and after it stood still itself, nobody is declared lost for silence. Nor while the bus does not answer:
+ * Knows which actors of some roles live. One timer for all of them. While the watcher's own bus is gone, within two
+ * leases after, and after it stood still itself, nobody is declared lost for silence. Nor while the bus does not answer:
  * a server that hangs keeps its connections, and silences everybody at once.
  */
 export class PeerWatch {
@@ -78,8 +93,10 @@ export class PeerWatch {
   #lastSweepAtMs = 0;
   /** Silence counts from here at the earliest. */
   #hearingSinceMs = 0;
-  /** For one lease from here peers may still be on their way back to the bus, and nobody is asked. */
+  /** From here on peers may still be on their way to the bus, for `#arrivalLeases`, and nobody is asked. */
   #connectedAtMs = 0;
+  /** One lease at the start; after an outage of the own bus, which was maybe everybody's, two. */
+  #arrivalLeases = 1;
   /** When the bus was last asked something that it has answered. */
   #busAskedAtMs = Number.NEGATIVE_INFINITY;
   #isAskingBus = false;
@@ -108,6 +125,7 @@ export class PeerWatch {
     this.#subscriptions.push(
       bus.onState((state) => {
         if (state !== "connected") return;
+        this.#arrivalLeases = 2;
         this.#hearingSinceMs = clock.nowMs();
         this.#connectedAtMs = clock.nowMs();
         this.#isAskingBus = false;
@@ -150,6 +168,38 @@ export class PeerWatch {
     return peers;
   }
 
+  /**
+   * The peers of a role that are well and ready, while another may still get its share of what goes to all of them and does
+   * nothing with it: it hangs, or is cut off and the server has not noticed. Null while there is no such peer.
+   */
+  beside(role: ActorRole): readonly Peer[] | null {
+    const nowMs = this.#context.clock.nowMs();
+    let isAnyUnwell = false;
+    for (const watched of this.#watched.values()) {
+      if (watched.role === role && isUnwell(watched, nowMs)) isAnyUnwell = true;
+    }
+    if (!isAnyUnwell) return null;
+    return [...this.#watched.values()]
+      .filter((one) => one.role === role && !one.isLost && !isUnwell(one, nowMs))
+      .filter(({ heartbeat }) => heartbeat.state === "ready")
+      .map(asPeer);
+  }
+
+  /**
+   * Asks the peers of a role whether they live, however lately they were heard: for those who wait for one of them. One
+   * that is killed is lost at the second answer that nobody is there, a tenth of a second after the first.
+   */
+  ask(role: ActorRole): void {
+    if (this.#context.bus.state !== "connected") return;
+    const nowMs = this.#context.clock.nowMs();
+    for (const watched of this.#watched.values()) {
+      if (watched.role !== role || watched.isLost || watched.probedAtMs !== null) continue;
+      const leaseMs = this.#leaseIntervals * watched.heartbeat.intervalMs;
+      if (this.#mayArrive(leaseMs, nowMs)) continue;
+      this.#probe(watched, leaseMs).catch(() => undefined); // the outcome is in the record
+    }
+  }
+
   #onBeat(role: ActorRole, payload: Uint8Array): void {
     const heartbeat = ActorHeartbeat.decode(payload);
     const id = heartbeat.id as ActorId;
@@ -170,7 +220,10 @@ export class PeerWatch {
       heartbeat,
       heardAtMs: this.#context.clock.nowMs(),
       isLost: false,
-      isProbing: false,
+      probedAtMs: null,
+      mayListen: false,
+      lastProbeAtMs: Number.NEGATIVE_INFINITY,
+      nobodySinceMs: null,
     };
     this.#watched.set(id, watched);
     this.#tellAlive(watched);
@@ -187,11 +240,13 @@ export class PeerWatch {
     const hasChanged = watched.isLost || watched.heartbeat.state !== heartbeat.state;
     watched.heartbeat = heartbeat;
     watched.heardAtMs = this.#context.clock.nowMs();
+    watched.nobodySinceMs = null;
     if (heartbeat.state === "stopped") {
       if (!watched.isLost) this.#lose(watched, "stopped");
       return;
     }
     watched.isLost = false;
+    watched.mayListen = false;
     if (hasChanged) this.#tellAlive(watched);
   }
 
@@ -202,7 +257,7 @@ export class PeerWatch {
     if (hasStoodStill) this.#hearingSinceMs = nowMs;
     if (this.#context.bus.state !== "connected") return;
     for (const watched of [...this.#watched.values()]) {
-      if (watched.isLost) this.#forgetIfOld(watched, nowMs);
+      if (watched.isLost) this.#lookAtLost(watched, nowMs);
       else this.#lookAt(watched, nowMs);
     }
   }
@@ -210,19 +265,24 @@ export class PeerWatch {
   #lookAt(watched: Watched, nowMs: number): void {
     const intervalMs = watched.heartbeat.intervalMs;
     const leaseMs = this.#leaseIntervals * intervalMs;
-    if (nowMs - this.#connectedAtMs < leaseMs) return;
+    if (this.#mayArrive(leaseMs, nowMs)) return;
     const silentMs = nowMs - watched.heardAtMs;
     const probeMs = this.#probeIntervals * intervalMs;
     if (silentMs < probeMs) return;
-    const hasBusAnswered = this.#busAskedAtMs >= watched.heardAtMs + probeMs;
-    if (!hasBusAnswered && !this.#isAskingBus) {
+    const busAskMs = busAskIntervals * intervalMs;
+    const hasBusAnswered = this.#busAskedAtMs >= watched.heardAtMs + busAskMs;
+    if (silentMs >= busAskMs && !hasBusAnswered && !this.#isAskingBus) {
       this.#askBus(nowMs).catch(() => undefined); // the next look asks again
     }
     if (silentMs >= leaseMs && nowMs - this.#hearingSinceMs >= leaseMs) {
       if (hasBusAnswered) this.#lose(watched, "silent");
-    } else if (!watched.isProbing) {
+    } else if (watched.probedAtMs === null) {
       this.#probe(watched, leaseMs).catch(() => undefined); // the outcome is in the record
     }
+  }
+
+  #mayArrive(leaseMs: number, nowMs: number): boolean {
+    return nowMs - this.#connectedAtMs < this.#arrivalLeases * leaseMs;
   }
 
   async #askBus(askedAtMs: number): Promise<void> {
@@ -241,19 +301,30 @@ export class PeerWatch {
   async #probe(watched: Watched, timeoutMs: number): Promise<void> {
     const { bus, clock, subjects } = this.#context;
     const heardAtMs = watched.heardAtMs;
-    watched.isProbing = true;
+    watched.probedAtMs = clock.nowMs();
+    watched.lastProbeAtMs = watched.probedAtMs;
     try {
       const subject = subjects.probe(watched.role, watched.id);
       const reply = ProbeReply.decode(await bus.request(subject, new Uint8Array(0), { timeoutMs }));
+      watched.nobodySinceMs = null;
       if (reply.generation === watched.heartbeat.generation) watched.heardAtMs = clock.nowMs();
     } catch (error) {
       const hasNobody = error instanceof ServingError && error.code === "no_responders";
-      const isStillSilent = watched.heardAtMs === heardAtMs && !watched.isLost;
-      if (hasNobody && isStillSilent && this.#isKnown(watched))
-        this.#lose(watched, "no_responders");
+      const isStillSilent = watched.heardAtMs === heardAtMs;
+      if (hasNobody && isStillSilent && this.#isKnown(watched)) this.#foundNobody(watched);
     } finally {
-      watched.isProbing = false;
+      watched.probedAtMs = null;
     }
+  }
+
+  #foundNobody(watched: Watched): void {
+    const nowMs = this.#context.clock.nowMs();
+    if (watched.isLost) {
+      watched.mayListen = false;
+      return;
+    }
+    watched.nobodySinceMs ??= nowMs;
+    if (nowMs - watched.nobodySinceMs >= nobodyForMs) this.#lose(watched, "no_responders");
   }
 
   /** Nothing is known of a watcher that was stopped or a record that was replaced meanwhile. */
@@ -261,12 +332,18 @@ export class PeerWatch {
     return this.#sweep !== null && this.#watched.get(watched.id) === watched;
   }
 
-  #forgetIfOld(watched: Watched, nowMs: number): void {
-    if (nowMs - watched.heardAtMs > forgetAfterMs) this.#watched.delete(watched.id);
+  /** One that hangs is a subscriber until the server drops it, and one that was cut off until the server notices. */
+  #lookAtLost(watched: Watched, nowMs: number): void {
+    const { mayListen, probedAtMs, lastProbeAtMs } = watched;
+    if (mayListen && probedAtMs === null && nowMs - lastProbeAtMs >= lostAskMs) {
+      this.#probe(watched, lostAskMs).catch(() => undefined); // the outcome is in the record
+    }
+    if (!mayListen && nowMs - watched.heardAtMs > forgetAfterMs) this.#watched.delete(watched.id);
   }
 
   #lose(watched: Watched, why: LostWhy): void {
     watched.isLost = true;
+    watched.mayListen = why === "silent";
     this.#context.log.info({ peer: watched.id, role: watched.role, why }, "peer lost");
     this.#tell(() => this.#listener.onLost?.(asPeer(watched), why));
   }
@@ -285,6 +362,11 @@ export class PeerWatch {
       this.#context.log.error({ err: error }, "peer listener failed");
     }
   }
+}
+
+function isUnwell({ isLost, mayListen, probedAtMs }: Watched, nowMs: number): boolean {
+  if (isLost) return mayListen;
+  return probedAtMs !== null && nowMs - probedAtMs >= unwellMs;
 }
 
 function asPeer(watched: Watched): Peer {

@@ -105,11 +105,11 @@ class RouteQuestion {
 
   async ask(): Promise<void> {
     const { mode, request } = this.#asked;
-    const { mayHaveRouter, view } = this.#state;
+    const { routers, view } = this.#state;
     const isRelay = mode === "disaggregated";
     const workers = view.model(request.model)?.workers ?? [];
     const { routing } = request;
-    this.#note("preparing", whyNotRouted(mayHaveRouter, request.model, isRelay));
+    this.#note("preparing", whyNotRouted(routers, request.model, isRelay));
     this.#note("preparing", routing === undefined ? null : pinError(routing, mode, workers));
     const rules = routing?.rules ?? null;
     const prefill = isRelay ? await this.#askPrefill(rules) : null;

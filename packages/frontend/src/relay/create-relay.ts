@@ -13,6 +13,7 @@ import { OutputPump } from "./output-pump.ts";
 import { noteOutput, Relay } from "./relay.ts";
 import type { RelayOptions, RelayState } from "./relay-state.ts";
 import type { RequestTable } from "./request-table.ts";
+import type { RouterPicture } from "./router-picture.ts";
 
 /** What a relay is made of beside its context. */
 export interface RelayParts {
@@ -21,7 +22,7 @@ export interface RelayParts {
   readonly table: RequestTable;
   readonly metrics: FrontendMetrics;
   readonly prepare: PrepareRequest;
-  readonly mayHaveRouter: RelayState["mayHaveRouter"];
+  readonly routers: RouterPicture;
 }
 
 /** Puts a relay together. */
@@ -31,7 +32,7 @@ export function createRelay(
   parts: RelayParts,
 ): Relay {
   const { bus, clock, log, subjects } = context;
-  const { metrics, view, directory, table, prepare, mayHaveRouter } = parts;
+  const { metrics, view, directory, table, prepare, routers } = parts;
   const state: RelayState = {
     options,
     bus,
@@ -43,7 +44,7 @@ export function createRelay(
     metrics,
     table,
     prepare,
-    mayHaveRouter,
+    routers,
     busBackAtMs: Number.NEGATIVE_INFINITY,
     pump: new OutputPump(clock, noteOutput),
     cleanup: new Cleanup({ bus, subjects, log, dropped: metrics.cleanupsDropped }),

@@ -12,6 +12,7 @@ import {
   TokenFrame,
   type WorkerId,
 } from "@baton/protocol";
+import { askRouter } from "./ask-router.ts";
 import { clientError } from "./client-error.ts";
 import type { RelayState } from "./relay-state.ts";
 import type { RelayedRequest } from "./relayed-request.ts";
@@ -155,6 +156,11 @@ export function onUndeliverable(state: RelayState, key: string): void {
   const request = bounce === null ? undefined : state.table.live.get(bounce.stream);
   if (bounce === null || request === undefined || request.activeLeg !== bounce.leg) return;
   const leg = request.legs[bounce.leg];
+  if (leg.namedRouterId !== null) {
+    // That one does not serve this model just now; nobody has heard of the request.
+    askRouter(state, request, bounce.leg, null);
+    return;
+  }
   leg.isOver = true;
   leg.isRefused = true;
   request.send({ type: "failed", error: noRouterError(state, bounce.leg) });
@@ -170,6 +176,7 @@ function dispatched(
   state.table.assign(request, leg, workerId, generation);
   if (request.activeLeg !== leg) return;
   request.noticeByMs = Number.POSITIVE_INFINITY;
+  request.askAtMs = Number.POSITIVE_INFINITY;
   request.send({ type: leg === "prefill" ? "prefill.dispatched" : "decode.dispatched" });
 }
 

@@ -6,6 +6,8 @@ export interface LegProgress {
   asked: boolean;
   /** The router that holds the request in its queue, as it said itself. */
   routerId: ActorId | null;
+  /** The one router that was asked, if not all of them were. */
+  namedRouterId: ActorId | null;
   /** The worker that has the work, as router or worker said. */
   workerId: WorkerId | null;
   generation: number;
@@ -27,6 +29,7 @@ export function newLeg(): LegProgress {
   return {
     asked: false,
     routerId: null,
+    namedRouterId: null,
     workerId: null,
     generation: 0,
     dpRank: null,

@@ -3,6 +3,7 @@ import {
   type ActorId,
   type Leg,
   type LoadReport,
+  type RouterRole,
   ServingError,
   type WorkerId,
 } from "@baton/protocol";
@@ -19,6 +20,8 @@ const needsPrefillWorker: ReadonlySet<string> = new Set([
 
 /** Full reports without a request after which it is given up. One may cross the dispatch on the way. */
 const maxMissedReports = 4;
+/** How long the other routers have, ms, to speak for a request of which nobody has. */
+const othersSayWithinMs = 250;
 /** Reports that come closer than this, ms, count as one: after a pause of the bus, stale ones come all together. */
 const reportsApartMs = 100;
 
@@ -34,14 +37,22 @@ export function onWorkerLost(state: RelayState, worker: WorkerView, why: string)
   }
 }
 
-/** A router is gone, and with it its queue: nobody can know whether it had dispatched. */
-export function onRouterLost(state: RelayState, routerId: ActorId): void {
+/**
+ * A router is gone, and with it its queue: nobody can know whether it had dispatched. What was asked of the group and has
+ * heard of nobody may have been with it: the others have a moment left to say that it is not.
+ */
+export function onRouterLost(state: RelayState, routerId: ActorId, role: RouterRole): void {
+  const saidByMs = state.clock.nowMs() + othersSayWithinMs;
   for (const request of state.table.live.values()) {
     const leg = request.activeLeg;
-    if (leg === null) continue;
-    const progress = request.legs[leg];
-    if (progress.routerId !== routerId || progress.workerId !== null) continue;
-    request.send({ type: "lost", error: new ServingError("router_lost", { routerId }) });
+    if (leg === null || role !== `${leg}-router`) continue;
+    const { workerId, routerId: holder, namedRouterId } = request.legs[leg];
+    if (workerId !== null) continue;
+    if ((holder ?? namedRouterId) === routerId) {
+      request.send({ type: "lost", error: new ServingError("router_lost", { routerId }) });
+    } else if (holder === null && namedRouterId === null && saidByMs < request.noticeByMs) {
+      request.noticeByMs = saidByMs;
+    }
   }
 }
 

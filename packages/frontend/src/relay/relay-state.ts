@@ -1,5 +1,5 @@
 import type { ClusterView } from "@baton/cluster-view";
-import type { RouterRole, Subjects } from "@baton/protocol";
+import type { Subjects } from "@baton/protocol";
 import type { Bus, Clock } from "@baton/runtime";
 import type { Logger } from "pino";
 import type { FrontendMetrics } from "../metrics.ts";
@@ -11,6 +11,7 @@ import type { FrameIntake } from "./frame-intake.ts";
 import type { ModelDirectory } from "./model-directory.ts";
 import type { OutputPump } from "./output-pump.ts";
 import type { RequestTable } from "./request-table.ts";
+import type { RouterPicture } from "./router-picture.ts";
 
 /** Bounds of the relay. */
 export interface RelayOptions {
@@ -48,6 +49,5 @@ export interface RelayState {
   readonly prepare: PrepareRequest;
   /** When the bus came back last, by the clock; before all time if it was never gone. */
   busBackAtMs: number;
-  /** Whether a router of a role may live: none does only if its silence is known. */
-  readonly mayHaveRouter: (role: RouterRole) => boolean;
+  readonly routers: RouterPicture;
 }

@@ -4,6 +4,7 @@ import {
   type ActorId,
   type LoadReport,
   type RequestState,
+  type RouterRole,
   ServingError,
   type TransitionDetails,
 } from "@baton/protocol";
@@ -15,6 +16,7 @@ import { DeadlineSweep } from "../request/deadlines.ts";
 import type { RequestEvent } from "../request/machine.ts";
 import type { RequestHandle, RequestSink, ServingMode } from "../request/request-sink.ts";
 import type { ServingRequest } from "../request/serving-request.ts";
+import { askAfterRouter, askRouter } from "./ask-router.ts";
 import { idlePins, pinError, workerTypeOf } from "./check-pins.ts";
 import { factHandlers, onUndeliverable } from "./handlers.ts";
 import { onBusBack, onLoadReport, onRouterLost, onWorkerLost } from "./losses.ts";
@@ -22,7 +24,6 @@ import { modelNotFound, type ServedModel } from "./model-directory.ts";
 import type { RelayState } from "./relay-state.ts";
 import { RelayedRequest, type RelayHooks } from "./relayed-request.ts";
 import type { RequestPort } from "./request-port.ts";
-import { bounceKeyOf, encodeRouteDecode, encodeRoutePrefill } from "./route-request.ts";
 import { whyNotRouted, whyNotServed } from "./serving-check.ts";
 
 const ignoredHandle: RequestHandle = { cancel: () => undefined };
@@ -51,6 +52,7 @@ export class Relay implements RequestPort {
     this.#sweep = new DeadlineSweep(state.clock, state.table.live, {
       deadlinePassed: (request) => request.send({ type: "deadline.passed" }),
       noticeMissed: (request) => this.#noticeMissed(request),
+      askDue: (request) => askAfterRouter(state, request),
       leaseDue: (request) => this.#extendLease(request),
       swept: (nowMs) => this.#swept(nowMs),
     });
@@ -141,8 +143,8 @@ export class Relay implements RequestPort {
     onWorkerLost(this.#state, worker, why);
   }
 
-  routerLost(routerId: ActorId): void {
-    onRouterLost(this.#state, routerId);
+  routerLost(routerId: ActorId, role: RouterRole): void {
+    onRouterLost(this.#state, routerId, role);
   }
 
   loadReported(report: LoadReport): void {
@@ -217,7 +219,7 @@ export class Relay implements RequestPort {
       const mode = this.#servedModel(request).mode;
       request.mode = mode;
       const isRelay = mode === "disaggregated";
-      const unrouted = whyNotRouted(this.#state.mayHaveRouter, request.model, isRelay);
+      const unrouted = whyNotRouted(this.#state.routers, request.model, isRelay);
       if (unrouted !== null) throw unrouted;
       if (mode !== null) this.#checkRouting(request, mode);
       request.send({ type: isRelay ? "route.prefill" : "route.decode" });
@@ -248,18 +250,7 @@ export class Relay implements RequestPort {
   }
 
   #route(request: RelayedRequest, leg: "prefill" | "decode"): void {
-    const { bus, clock, options, subjects, table } = this.#state;
-    const boundMs = options.deadlines[request.state] ?? options.routerNoticeMs;
-    const encode = leg === "prefill" ? encodeRoutePrefill : encodeRouteDecode;
-    try {
-      const bytes = encode(request, table.headOf(request), boundMs);
-      const subject = subjects.route(`${leg}-router`, request.model);
-      bus.publish(subject, bytes, { bounceKey: bounceKeyOf(leg, request.stream) });
-      request.legs[leg].asked = true;
-      request.noticeByMs = clock.nowMs() + options.routerNoticeMs;
-    } catch (error) {
-      request.send({ type: "failed", error: ServingError.from(error) });
-    }
+    askRouter(this.#state, request, leg, this.#state.routers.named(`${leg}-router`));
   }
 
   #noticeMissed(request: RelayedRequest): void {

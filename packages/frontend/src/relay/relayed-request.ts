@@ -62,6 +62,7 @@ export class RelayedRequest implements RequestEffects {
   isDirty = false;
   deadlineAtMs = Number.POSITIVE_INFINITY;
   noticeByMs = Number.POSITIVE_INFINITY;
+  askAtMs = Number.POSITIVE_INFINITY;
   extendAtMs = Number.POSITIVE_INFINITY;
   receivedAtMs = 0;
   firstOutputAtMs = 0;
@@ -107,6 +108,7 @@ export class RelayedRequest implements RequestEffects {
     const boundMs = this.#hooks.deadlines[state];
     this.deadlineAtMs = boundMs === undefined ? Number.POSITIVE_INFINITY : nowMs + boundMs;
     this.noticeByMs = Number.POSITIVE_INFINITY;
+    this.askAtMs = Number.POSITIVE_INFINITY;
     this.extendAtMs = stagedStates.has(state)
       ? nowMs + this.#hooks.extendLeaseMs
       : Number.POSITIVE_INFINITY;

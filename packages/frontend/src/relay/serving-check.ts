@@ -1,6 +1,7 @@
-import { type Leg, type RouterRole, ServingError } from "@baton/protocol";
+import { type Leg, ServingError } from "@baton/protocol";
 import type { ServedModel } from "./model-directory.ts";
 import type { RelayState } from "./relay-state.ts";
+import type { RouterPicture } from "./router-picture.ts";
 
 /** Why a model takes no requests now; null if it does. */
 export function whyNotServed(model: ServedModel): ServingError | null {
@@ -10,25 +11,25 @@ export function whyNotServed(model: ServedModel): ServingError | null {
   return new ServingError("not_ready", { problem, why: why.code });
 }
 
-/** Why nobody would route a request; null if there may be routers. Nobody pays for a prefill whose decode leg no router would take. */
 /** Why a request of a model would wait before it is routed; null if it would not. */
 export function whyNotRead({ textWhy }: ServedModel): ServingError | null {
   if (textWhy === null) return null;
   return new ServingError("not_ready", { problem: textWhy.text, why: textWhy.code });
 }
 
+/** Why nobody would route a request; null if there may be routers. Nobody pays for a prefill whose decode leg no router would take. */
 export function whyNotRouted(
-  mayHaveRouter: (role: RouterRole) => boolean,
+  routers: Pick<RouterPicture, "mayHave">,
   model: string,
   isRelay: boolean,
 ): ServingError | null {
-  if (isRelay && !mayHaveRouter("prefill-router")) {
+  if (isRelay && !routers.mayHave("prefill-router")) {
     return new ServingError("prefill_activating", {
       problem: "no PrefillRouter lives",
       why: "activating",
     });
   }
-  if (mayHaveRouter("decode-router")) return null;
+  if (routers.mayHave("decode-router")) return null;
   const problem = `the model '${model}' is not ready: no DecodeRouter lives`;
   return new ServingError("not_ready", { problem, why: "activating" });
 }

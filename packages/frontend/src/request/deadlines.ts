@@ -10,6 +10,8 @@ export interface Deadlined {
   readonly deadlineAtMs: number;
   /** When the router that was asked must have said something. */
   readonly noticeByMs: number;
+  /** When the router that was asked is to be asked whether it lives. */
+  readonly askAtMs: number;
   /** When the lease of its staged KV should begin anew. */
   readonly extendAtMs: number;
 }
@@ -18,6 +20,7 @@ export interface Deadlined {
 export interface DeadlineListener<T> {
   deadlinePassed(request: T): void;
   noticeMissed(request: T): void;
+  askDue(request: T): void;
   leaseDue(request: T): void;
   /** Once a sweep, after the requests. */
   swept(nowMs: number): void;
@@ -47,7 +50,10 @@ export class DeadlineSweep<T extends Deadlined> {
     for (const request of this.#requests.values()) {
       if (nowMs >= request.deadlineAtMs) this.#listener.deadlinePassed(request);
       else if (nowMs >= request.noticeByMs) this.#listener.noticeMissed(request);
-      else if (nowMs >= request.extendAtMs) this.#listener.leaseDue(request);
+      else {
+        if (nowMs >= request.askAtMs) this.#listener.askDue(request);
+        if (nowMs >= request.extendAtMs) this.#listener.leaseDue(request);
+      }
     }
     this.#listener.swept(nowMs);
   }

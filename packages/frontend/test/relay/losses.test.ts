@@ -1,3 +1,4 @@
+import { actorId } from "@baton/protocol";
 import { describe, expect, it } from "vitest";
 import { endOf, entryOf, RelayRig } from "../support/relay-rig.ts";
 
@@ -71,10 +72,79 @@ describe("a peer that is gone", () => {
     await rig.settle(1_600);
     expect(one.sink.outcome()).toBe("running");
 
-    rig.relay.routerLost("pr1" as Parameters<typeof rig.relay.routerLost>[0]);
+    rig.relay.routerLost(actorId("pr1"), "prefill-router");
 
     expect(one.sink.outcome()).toBe("failed prefill.queued router_lost");
     expect(other.sink.outcome()).toBe("running");
+  });
+
+  it("a router, and one that was asked at that moment and is not spoken for: router_lost soon after", async () => {
+    const rig = new RelayRig();
+    const mute = rig.submit();
+    const held = rig.submit();
+    await rig.settle();
+    rig.queued(held, "prefill", "pr2");
+    await rig.settle();
+
+    rig.relay.routerLost(actorId("pr1"), "prefill-router");
+    expect(mute.sink.outcome()).toBe("running");
+    const later = rig.submit();
+    await rig.settle(310);
+
+    expect(mute.sink.outcome()).toBe("failed prefill.queued router_lost");
+    expect(held.sink.outcome()).toBe("running");
+    expect(later.sink.outcome()).toBe("running");
+  });
+
+  it("a router of the other kind: nothing happens", async () => {
+    const rig = new RelayRig();
+    const mute = rig.submit();
+    await rig.settle();
+
+    rig.relay.routerLost(actorId("dr1"), "decode-router");
+    await rig.settle(400);
+
+    expect(mute.sink.outcome()).toBe("running");
+  });
+
+  it("maybe the router, for all that a request that waits knows: it is asked, time and again", async () => {
+    const rig = new RelayRig();
+    const one = rig.submit();
+    await rig.settle(90);
+    expect(rig.askedRouters).toEqual([]);
+    rig.queued(one, "prefill", "pr1");
+    await rig.settle(500);
+    expect(rig.askedRouters.length).toBeGreaterThanOrEqual(3);
+    rig.dispatched(one, "prefill", "p1");
+    await rig.settle();
+    const asked = rig.askedRouters.length;
+    await rig.settle(500);
+
+    expect(new Set(rig.askedRouters)).toEqual(new Set(["prefill-router"]));
+    expect(rig.askedRouters).toHaveLength(asked);
+  });
+
+  it("a router of several that hangs: another is asked by name, and its loss is that of the request", async () => {
+    const rig = new RelayRig();
+    rig.hearNamedRouter("pr2");
+    const one = rig.submit();
+    await rig.settle(10);
+    expect(rig.routedPrefills).toEqual([]);
+    expect(rig.routedByName).toHaveLength(1);
+
+    rig.relay.routerLost(actorId("pr2"), "prefill-router");
+
+    expect(one.sink.outcome()).toBe("failed prefill.queued router_lost");
+  });
+
+  it("the router that was named, for this model: all are asked", async () => {
+    const rig = new RelayRig();
+    rig.namedRouters.set("prefill-router", actorId("pr3"));
+    const one = rig.submit();
+    await rig.settle(10);
+
+    expect(rig.routedPrefills).toHaveLength(1);
+    expect(one.sink.outcome()).toBe("running");
   });
 
   it("a router that has dispatched already may go", async () => {
@@ -85,7 +155,7 @@ describe("a peer that is gone", () => {
     rig.dispatched(one, "prefill", "p1");
     await rig.settle();
 
-    rig.relay.routerLost("pr1" as Parameters<typeof rig.relay.routerLost>[0]);
+    rig.relay.routerLost(actorId("pr1"), "prefill-router");
 
     expect(one.sink.outcome()).toBe("running");
   });

@@ -9,7 +9,7 @@ function rig(requests: Readonly<Record<string, Partial<Deadlined>>>) {
   const table = new Map(
     Object.entries(requests).map(([name, one]) => [
       name,
-      { name, deadlineAtMs: never, noticeByMs: never, extendAtMs: never, ...one },
+      { name, deadlineAtMs: never, noticeByMs: never, askAtMs: never, extendAtMs: never, ...one },
     ]),
   );
   const said: string[] = [];
@@ -21,6 +21,10 @@ function rig(requests: Readonly<Record<string, Partial<Deadlined>>>) {
     noticeMissed: ({ name }) => {
       said.push(`notice ${name}`);
       table.delete(name);
+    },
+    askDue: (request) => {
+      said.push(`ask ${request.name}`);
+      request.askAtMs += 100;
     },
     leaseDue: ({ name }) => {
       said.push(`lease ${name}`);
@@ -48,6 +52,15 @@ describe("the sweep of deadlines", () => {
     await clock.advanceBy(100);
 
     expect(said).toEqual(["notice b", "deadline a", "lease c"]);
+  });
+
+  it("has the router of one that waits asked time and again, whatever else is due", async () => {
+    const { clock, said, sweep } = rig({ a: { askAtMs: 90, extendAtMs: 190 } });
+    sweep.start(50);
+
+    await clock.advanceBy(200);
+
+    expect(said).toEqual(["ask a", "ask a", "lease a"]);
   });
 
   it("ends with its timer", async () => {

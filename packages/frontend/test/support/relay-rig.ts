@@ -102,10 +102,15 @@ export class RelayRig {
   readonly bus: Bus;
   readonly routedPrefills: RoutePrefill[] = [];
   readonly routedDecodes: RouteDecode[] = [];
+  readonly routedByName: RoutePrefill[] = [];
   /** `subject verb` of what the Frontend said about the ends of requests. */
   readonly cleanups: string[] = [];
   readonly extended: string[] = [];
   readonly goneRouters = new Set<string>();
+  /** Routers that are asked by name, by role. */
+  readonly namedRouters = new Map<string, ActorId>();
+  /** Roles whose routers were asked whether they live. */
+  readonly askedRouters: string[] = [];
   readonly transitions: string[] = [];
   /** Log lines of level warn and above. */
   readonly warnings: { readonly msg: string; readonly field?: string }[] = [];
@@ -131,7 +136,13 @@ export class RelayRig {
       table: this.table,
       metrics: createFrontendMetrics(noMetrics, () => this.table.live.size),
       prepare: (request) => this.prepare(request),
-      mayHaveRouter: (role) => !this.goneRouters.has(role),
+      routers: {
+        mayHave: (role) => !this.goneRouters.has(role),
+        ask: (role) => {
+          this.askedRouters.push(role);
+        },
+        named: (role) => this.namedRouters.get(role) ?? null,
+      },
     });
     this.#wire();
     this.#hearCleanups();
@@ -144,7 +155,7 @@ export class RelayRig {
     const id = request.requestId;
     const sink = new RecordingSink();
     const handle = this.relay.submit(request, sink);
-    const heads = () => [...this.routedPrefills, ...this.routedDecodes];
+    const heads = () => [...this.routedPrefills, ...this.routedByName, ...this.routedDecodes];
     const head = () => {
       const found = heads().find((route) => route.requestId === id);
       if (found === undefined) throw new Error(`${id} was not routed`);
@@ -332,6 +343,15 @@ export class RelayRig {
     );
     this.peers.subscribe(this.subjects.route("decode-router", model), ({ payload }) =>
       this.routedDecodes.push(RouteDecode.decode(payload)),
+    );
+  }
+
+  /** From here on one router takes what is for it by name. */
+  hearNamedRouter(id: string): void {
+    this.namedRouters.set("prefill-router", actorId(id));
+    const subject = this.subjects.routeTo("prefill-router", model, actorId(id));
+    this.peers.subscribe(subject, ({ payload }) =>
+      this.routedByName.push(RoutePrefill.decode(payload)),
     );
   }
 
