@@ -1,4 +1,8 @@
-export { decodeTokenizerArtifact, encodeTokenizerArtifact } from "./artifact/artifact-codec.ts";
+export {
+  decodeTokenizerArtifact,
+  encodeTokenizerArtifact,
+  TokenizerArtifactDecoding,
+} from "./artifact/artifact-codec.ts";
 export {
   type AddedToken,
   type Normalizer,

@@ -3,18 +3,22 @@ import type { Clock } from "@baton/runtime";
 import {
   type ChatTemplate,
   ChatTemplateError,
-  decodeTokenizerArtifact,
   parseChatTemplate,
   TemplateWarmUp,
   type Tokenizer,
+  TokenizerArtifactDecoding,
   TokenizerBuild,
 } from "@baton/text";
 import type { ChatMessage } from "../request/serving-request.ts";
 import { inSlices } from "./in-slices.ts";
 import type { RenderChatOptions, TextModel, TokenDecoder } from "./text-model.ts";
 
+/** Tokens and merges read between two looks at the clock, before the engine has compiled what reads them. */
+const decodeItems = 10_000;
 /** Tokens and merges entered between two looks at the clock. */
-const buildItems = 2000;
+const buildItems = 500;
+/** Words encoded between two looks at the clock while nothing is compiled yet. */
+const warmUpWords = 64;
 /** Words encoded between two looks at the clock. */
 const encodeWords = 256;
 
@@ -27,12 +31,13 @@ const prefixBytes = 32 * 2 ** 20;
  */
 export async function loadTextModel(clock: Clock, bytes: Uint8Array): Promise<TextModel> {
   try {
-    const artifact = await atOnce(clock, () => decodeTokenizerArtifact(bytes));
-    const build = new TokenizerBuild(artifact, { prefixBytes });
+    const decoding = await atOnce(clock, () => new TokenizerArtifactDecoding(bytes));
+    await inSlices(clock, decoding, decodeItems);
+    const build = await atOnce(clock, () => new TokenizerBuild(decoding.finish(), { prefixBytes }));
     await inSlices(clock, build, buildItems);
     const tokenizer = await atOnce(clock, () => build.finish());
     const template = await atOnce(clock, () => templateOf(tokenizer));
-    await inSlices(clock, tokenizer.warmUp(), encodeWords);
+    await inSlices(clock, tokenizer.warmUp(), warmUpWords);
     if (template !== null) await inSlices(clock, new TemplateWarmUp(template), 1);
     return new TokenizerTextModel(clock, tokenizer, template);
   } catch (error) {

@@ -1,7 +1,7 @@
 import { pack, unpack } from "@baton/protocol";
 import { isPreTokenizerFamily, type SplitRule } from "../scan/split-rules.ts";
 import { TokenizerFormatError } from "../tokenizer-format-error.ts";
-import { packIds, packLengths, unpackIds, unpackLengths } from "./id-packing.ts";
+import { packIds, packLengths, UnpackIds, UnpackLengths } from "./id-packing.ts";
 import {
   type AddedToken,
   type Normalizer,
@@ -57,41 +57,76 @@ function encodePreTokenizer(preTokenizer: PreTokenizer): unknown {
 }
 
 /**
- * Reads the compact form. Byte fields of the result are views into `bytes`.
+ * Reads the compact form in steps. Byte fields of the result are views into the bytes.
  *
- * Throws `TokenizerFormatError` naming the field if the bytes are no artifact, of another version, or contradict
- * themselves (an id out of range, lengths that do not add up).
+ * Constructor and steps throw `TokenizerFormatError` naming the field if the bytes are no artifact, of another version, or
+ * contradict themselves (an id out of range, lengths that do not add up).
  */
+export class TokenizerArtifactDecoding {
+  private readonly map: Record<string, unknown>;
+  private readonly tokenBytes: Uint8Array;
+  private readonly lengths: UnpackLengths;
+  private merges: UnpackIds | undefined;
+
+  constructor(bytes: Uint8Array) {
+    const map = readMap(bytes);
+    if (map.format !== format) {
+      throw new TokenizerFormatError("format", "not a tokenizer artifact");
+    }
+    if (map.version !== version) {
+      throw new TokenizerFormatError(
+        "version",
+        `${String(map.version)} is not supported, only ${version}`,
+      );
+    }
+    this.map = map;
+    this.tokenBytes = readBytes(map, "tokenBytes");
+    this.lengths = new UnpackLengths(readBytes(map, "tokenLengths"), this.tokenBytes.length);
+  }
+
+  /** Reads at most `maxItems` token lengths, or ids of merges. True when all are read. */
+  step(maxItems: number): boolean {
+    if (this.merges !== undefined) {
+      return this.merges.step(maxItems);
+    }
+    if (this.lengths.step(maxItems)) {
+      const size = this.lengths.offsets.length - 1;
+      this.merges = new UnpackIds(readBytes(this.map, "merges"), size);
+    }
+    return false;
+  }
+
+  /** The artifact, once `step` has returned true. */
+  finish(): TokenizerArtifact {
+    const { map, tokenBytes } = this;
+    const tokenOffsets = this.lengths.offsets;
+    const size = tokenOffsets.length - 1;
+    return {
+      tokenBytes,
+      tokenOffsets,
+      merges: this.merges?.ids ?? new Uint32Array(),
+      ignoreMerges: readBoolean(map, "ignoreMerges"),
+      addedTokens: readArray(map, "added").map((entry, index) => readAdded(entry, index, size)),
+      preTokenizer: readPreTokenizer(map.preTokenizer),
+      normalizer: readNormalizer(map.normalizer),
+      ...(map.keepsUnknownBytes === true ? { keepsUnknownBytes: true } : {}),
+      prefixIds: readIds(map, "prefixIds", size),
+      suffixIds: readIds(map, "suffixIds", size),
+      bosId: map.bosId === null ? null : readId(map.bosId, "bosId", size),
+      eosId: map.eosId === null ? null : readId(map.eosId, "eosId", size),
+      endOfGenerationIds: readIds(map, "endOfGenerationIds", size),
+      chatTemplate: map.chatTemplate === null ? null : readString(map.chatTemplate, "chatTemplate"),
+    };
+  }
+}
+
+/** Reads the compact form at once. Throws as `TokenizerArtifactDecoding` does. */
 export function decodeTokenizerArtifact(bytes: Uint8Array): TokenizerArtifact {
-  const map = readMap(bytes);
-  if (map.format !== format) {
-    throw new TokenizerFormatError("format", "not a tokenizer artifact");
+  const decoding = new TokenizerArtifactDecoding(bytes);
+  while (!decoding.step(Number.POSITIVE_INFINITY)) {
+    // First the lengths, then the merges.
   }
-  if (map.version !== version) {
-    throw new TokenizerFormatError(
-      "version",
-      `${String(map.version)} is not supported, only ${version}`,
-    );
-  }
-  const tokenBytes = readBytes(map, "tokenBytes");
-  const tokenOffsets = unpackLengths(readBytes(map, "tokenLengths"), tokenBytes.length);
-  const size = tokenOffsets.length - 1;
-  return {
-    tokenBytes,
-    tokenOffsets,
-    merges: unpackIds(readBytes(map, "merges"), size),
-    ignoreMerges: readBoolean(map, "ignoreMerges"),
-    addedTokens: readArray(map, "added").map((entry, index) => readAdded(entry, index, size)),
-    preTokenizer: readPreTokenizer(map.preTokenizer),
-    normalizer: readNormalizer(map.normalizer),
-    ...(map.keepsUnknownBytes === true ? { keepsUnknownBytes: true } : {}),
-    prefixIds: readIds(map, "prefixIds", size),
-    suffixIds: readIds(map, "suffixIds", size),
-    bosId: map.bosId === null ? null : readId(map.bosId, "bosId", size),
-    eosId: map.eosId === null ? null : readId(map.eosId, "eosId", size),
-    endOfGenerationIds: readIds(map, "endOfGenerationIds", size),
-    chatTemplate: map.chatTemplate === null ? null : readString(map.chatTemplate, "chatTemplate"),
-  };
+  return decoding.finish();
 }
 
 function readMap(bytes: Uint8Array): Record<string, unknown> {

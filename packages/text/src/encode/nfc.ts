@@ -1,9 +1,12 @@
+import { LongNfcPiece } from "./long-nfc-piece.ts";
 import { orderMarks } from "./order-marks.ts";
 import { copyUnits } from "./text-units.ts";
 
 /** Below this code point text is in normalization form C whatever stands where. */
 const firstThatMayChange = 0x300;
 const unitsPerPiece = 16_384;
+/** Where a piece cannot be cut within so many units more it is normalized in steps of its own. */
+const mostUnitsMore = 4096;
 
 /** Whether `units[from, to)` may differ from its normalization form C. */
 export function mayNeedNfc(units: Uint16Array, from: number, to: number): boolean {
@@ -20,8 +23,8 @@ export class NfcPieces {
   private readonly text: string;
   private readonly pieces: string[] = [];
   private at = 0;
-  private units = new Uint16Array();
-  private length = 0;
+  private longPiece: LongNfcPiece | undefined;
+  private units: Uint16Array | undefined;
   private copiedPieces = 0;
   private copiedUnits = 0;
 
@@ -30,42 +33,64 @@ export class NfcPieces {
   }
 
   /**
-   * Normalizes one more piece, about 16,384 units where the text can be cut there, or copies one. At the end the units of
-   * the normalized text, lone surrogates replaced; undefined before.
+   * Normalizes about 16,384 units more, or 4,096 code points where the text cannot be cut, or copies what was normalized. At
+   * the end the units of the normalized text, lone surrogates replaced; undefined before.
    */
   step(): Uint16Array | undefined {
-    if (this.at < this.text.length) {
+    if (this.longPiece !== undefined) {
+      this.stepLongPiece(this.longPiece);
+    } else if (this.at < this.text.length) {
       this.normalizePiece();
-      if (this.at < this.text.length) {
-        return undefined;
-      }
-      this.units = new Uint16Array(this.length);
+    } else {
+      return this.copy();
     }
-    this.copyPiece();
-    return this.copiedPieces >= this.pieces.length ? this.units : undefined;
+    return undefined;
   }
 
   private normalizePiece(): void {
     const end = this.pieceEnd();
-    const piece = orderMarks(this.text.slice(this.at, end)).normalize("NFC");
-    this.pieces.push(piece);
-    this.length += piece.length;
+    if (end === undefined) {
+      this.longPiece = new LongNfcPiece(this.text, this.at, this.pieces);
+      return;
+    }
+    this.pieces.push(orderMarks(this.text.slice(this.at, end)).normalize("NFC"));
     this.at = end;
   }
 
-  private copyPiece(): void {
-    const piece = this.pieces[this.copiedPieces] ?? "";
-    copyUnits(piece, 0, piece.length, this.units, this.copiedUnits);
-    this.copiedPieces += 1;
-    this.copiedUnits += piece.length;
+  private stepLongPiece(piece: LongNfcPiece): void {
+    if (piece.step()) {
+      this.at = piece.at;
+      this.longPiece = undefined;
+    }
   }
 
-  private pieceEnd(): number {
-    let end = this.at + unitsPerPiece;
-    while (end < this.text.length && !neverCombines(this.text.charCodeAt(end))) {
-      end += 1;
+  /** Copies about 16,384 units. */
+  private copy(): Uint16Array | undefined {
+    this.units ??= new Uint16Array(this.pieces.reduce((sum, { length }) => sum + length, 0));
+    const to = this.copiedUnits + unitsPerPiece;
+    while (this.copiedPieces < this.pieces.length && this.copiedUnits < to) {
+      const piece = this.pieces[this.copiedPieces]!;
+      copyUnits(piece, 0, piece.length, this.units, this.copiedUnits);
+      this.copiedPieces += 1;
+      this.copiedUnits += piece.length;
     }
-    return Math.min(end, this.text.length);
+    return this.copiedPieces === this.pieces.length ? this.units : undefined;
+  }
+
+  /** Undefined if there is no place to cut for long. */
+  private pieceEnd(): number | undefined {
+    const from = this.at + unitsPerPiece;
+    const { text } = this;
+    if (from >= text.length) {
+      return text.length;
+    }
+    const to = Math.min(from + mostUnitsMore, text.length);
+    for (let end = from; end < to; end += 1) {
+      if (neverCombines(text.charCodeAt(end))) {
+        return end;
+      }
+    }
+    return to === text.length ? to : undefined;
   }
 }
 
@@ -82,6 +107,7 @@ const startersThatStay: readonly (readonly [first: number, last: number])[] = [
   [0x627, 0x64a],
   [0xe01, 0xe30],
   [0x904, 0x928],
+  [0x1100, 0x1112],
   [0x3041, 0x3096],
   [0x30a1, 0x30fa],
   [0x4e00, 0x9fff],

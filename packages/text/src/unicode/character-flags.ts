@@ -19,6 +19,9 @@ export const notAsciiUpperFlag = 128;
 /** Letters, numbers and white space: what is none of them is called a symbol here. */
 export const notSymbolFlags: number = letterFlag | numberFlag | spaceFlag;
 
+/** What all letters have; those of ASCII lose one. */
+const letterFlags = letterFlag | notAsciiLowerFlag | notAsciiUpperFlag;
+
 let table: Uint8Array | undefined;
 
 /** The flags of every code point, one byte each (1.1 MB). Made at the first call, then shared: do not write to it. */
@@ -35,11 +38,6 @@ function makeTable(): Uint8Array {
   for (const range of whiteSpaceRanges) {
     for (let codePoint = range.first; codePoint <= range.last; codePoint += 1) {
       flags[codePoint]! |= spaceFlag;
-    }
-  }
-  for (let codePoint = 0; codePoint < flags.length; codePoint += 1) {
-    if ((flags[codePoint]! & letterFlag) !== 0) {
-      flags[codePoint]! |= notAsciiLowerFlag | notAsciiUpperFlag;
     }
   }
   for (let codePoint = 0x41; codePoint <= 0x5a; codePoint += 1) {
@@ -61,12 +59,12 @@ function flagsOfCategory(category: string): number {
   switch (category) {
     case "Lu":
     case "Lt":
-      return letterFlag | upperPartFlag;
+      return letterFlags | upperPartFlag;
     case "Ll":
-      return letterFlag | lowerPartFlag;
+      return letterFlags | lowerPartFlag;
     case "Lm":
     case "Lo":
-      return letterFlag | upperPartFlag | lowerPartFlag;
+      return letterFlags | upperPartFlag | lowerPartFlag;
     default:
       return 0;
   }

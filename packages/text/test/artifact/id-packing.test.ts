@@ -1,6 +1,23 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { packIds, packLengths, unpackIds, unpackLengths } from "../../src/artifact/id-packing.ts";
+import { packIds, packLengths, UnpackIds, UnpackLengths } from "../../src/artifact/id-packing.ts";
+
+/** Reads in steps of some items. */
+function unpackIds(packed: Uint8Array, size: number, maxItems = 3): Uint32Array {
+  const work = new UnpackIds(packed, size);
+  while (!work.step(maxItems)) {
+    // Some ids a step.
+  }
+  return work.ids;
+}
+
+function unpackLengths(packed: Uint8Array, total: number, maxItems = 3): Uint32Array {
+  const work = new UnpackLengths(packed, total);
+  while (!work.step(maxItems)) {
+    // Some lengths a step.
+  }
+  return work.offsets;
+}
 
 describe("packed ids", () => {
   it("read back, whatever the size of the vocabulary", () => {
