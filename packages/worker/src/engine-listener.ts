@@ -75,13 +75,26 @@ export class EngineListener implements EngineEvents {
       end:
         finish === null ? null : { reason: finish, error: null, cachedTokens: output.cachedTokens },
     } satisfies FrameEntry;
-    state.frames.add(
-      record.head,
-      promptLogprobs === undefined ? entry : { ...entry, promptLogprobs },
-    );
+    const isFirst = offset === 0 && choice === 0 && record.ticket === null;
+    const cached = isFirst && output.cachedTokens > 0 ? output.cachedTokens : null;
+    state.frames.add(record.head, withPromptFacts(entry, promptLogprobs, cached));
     record.framed = true;
     if (record.advance(choice, offset, tokens.length, finish !== null)) endRequest(state, record);
   }
+}
+
+/** Most entries say nothing of the prompt, and go as they are. */
+function withPromptFacts(
+  entry: FrameEntry,
+  promptLogprobs: FrameEntry["promptLogprobs"],
+  cachedTokens: number | null,
+): FrameEntry {
+  if (promptLogprobs === undefined && cachedTokens === null) return entry;
+  return {
+    ...entry,
+    ...(promptLogprobs === undefined ? {} : { promptLogprobs }),
+    ...(cachedTokens === null ? {} : { cachedTokens }),
+  };
 }
 
 function promptComputed(state: WorkerState, record: RequestRecord): void {

@@ -81,6 +81,27 @@ describe("EngineListener", () => {
     ]);
   });
 
+  it("says with the first frame how much of a prompt was cached, and only where it was", async () => {
+    const cluster = workerCluster();
+    const worker = await cluster.startWorker({ "worker-type": "aggregated", "block-size": 16 });
+    const params = { maxTokens: 3 };
+    cluster.frontend.generate(worker, "r1", { promptLength: 70, params });
+    await cluster.clock.advanceBy(5_000);
+    cluster.frontend.generate(worker, "r2", { promptLength: 70, params });
+    await cluster.clock.advanceBy(5_000);
+
+    const entries = cluster.frontend.frames.flatMap((frame) => frame.entries);
+    const said = entries.map(({ cachedTokens, offset }) => [offset, cachedTokens]);
+    expect(said).toEqual([
+      [0, undefined],
+      [1, undefined],
+      [2, undefined],
+      [0, 64],
+      [1, undefined],
+      [2, undefined],
+    ]);
+  });
+
   it("tells nobody of requests that are not here, and frees what they staged", async () => {
     const cluster = workerCluster();
     let events: EngineEvents | undefined;

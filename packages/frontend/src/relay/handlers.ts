@@ -238,7 +238,10 @@ function takeEntry(state: RelayState, request: RelayedRequest, entry: FrameEntry
   }
   if (entry.promptLogprobs !== undefined) request.promptLogprobs ??= entry.promptLogprobs;
   const end = entry.end;
-  if (end !== null && request.mode !== "disaggregated") request.cachedTokens = end.cachedTokens;
+  if (request.mode !== "disaggregated") {
+    const cachedTokens = entry.cachedTokens ?? end?.cachedTokens;
+    if (cachedTokens !== undefined) request.cachedTokens = cachedTokens;
+  }
   const error = end?.error ?? null;
   if (request.state !== "decode.streaming" && (error === null || entry.tokens.length > 0)) {
     request.send({ type: "first.token" });

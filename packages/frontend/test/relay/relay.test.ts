@@ -211,6 +211,19 @@ describe("aggregated and decode-only serving", () => {
     ]);
   });
 
+  it("knows what was cached of a prompt whose output a stop text ends before the worker does", async () => {
+    const rig = new RelayRig([{ id: "a1", type: "aggregated" }]);
+    const one = rig.submit({ stop: ["!"] });
+    await rig.settle();
+    rig.dispatched(one, "decode", "a1");
+    await rig.settle();
+    rig.frame("a1", [{ ...entryOf(one, "Hi", 0), cachedTokens: 64 }]);
+    rig.frame("a1", [entryOf(one, "!", 2)]);
+    await rig.settle(10);
+
+    expect(one.sink.ends[0]?.summary).toMatchObject({ mode: "aggregated", cachedTokens: 64 });
+  });
+
   it("serves decode-only when no decode worker needs peers", async () => {
     const rig = new RelayRig([{ id: "d1", type: "decode", needs: [] }]);
     const one = rig.submit();

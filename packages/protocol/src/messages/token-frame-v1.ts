@@ -27,6 +27,11 @@ export interface FrameEntry {
   readonly end: StreamEnd | null;
   /** One entry per prompt token after the first. With the first entry of a prompt that was computed where it is decoded, if asked for. */
   readonly promptLogprobs?: readonly (TokenLogprobs | null)[];
+  /**
+   * Prompt tokens that the worker's own cache held, if any. With the first entry of a prompt that was computed where it is
+   * decoded: a stop text may end the request before its last entry comes.
+   */
+  readonly cachedTokens?: number;
 }
 
 /**
@@ -49,9 +54,11 @@ type WireEntry = readonly [
   logprobs?: unknown,
   end?: unknown,
   promptLogprobs?: unknown,
+  cachedTokens?: unknown,
 ];
 
-// v1: [workerId, generation, frontendGeneration, sequence, [[stream, choice, offset, [id, …], logprobs?, end?, promptLogprobs?], …]]
+// v1: [workerId, generation, frontendGeneration, sequence, entries]
+//     entry: [stream, choice, offset, [id, …], logprobs?, end?, promptLogprobs?, cachedTokens?]
 //     end: [reason, cachedTokens, error?]
 export const TokenFrame: MessageType<TokenFrame> = arrayMessage(
   "token-frame",
@@ -74,31 +81,16 @@ export const TokenFrame: MessageType<TokenFrame> = arrayMessage(
 );
 
 function writeEntry(entry: FrameEntry): WireEntry {
-  if (entry.promptLogprobs !== undefined) {
-    return [
-      entry.stream,
-      entry.choice,
-      entry.offset,
-      entry.tokens,
-      writeAll(entry),
-      entry.end === null ? null : writeEnd(entry.end),
-      entry.promptLogprobs.map(writeLogprobs),
-    ];
+  const { cachedTokens, choice, end, offset, promptLogprobs, stream, tokens } = entry;
+  if (promptLogprobs === undefined && cachedTokens === undefined) {
+    if (end !== null) return [stream, choice, offset, tokens, writeAll(entry), writeEnd(end)];
+    if (entry.logprobs === null) return [stream, choice, offset, tokens];
+    return [stream, choice, offset, tokens, writeAll(entry)];
   }
-  if (entry.end !== null) {
-    return [
-      entry.stream,
-      entry.choice,
-      entry.offset,
-      entry.tokens,
-      writeAll(entry),
-      writeEnd(entry.end),
-    ];
-  }
-  if (entry.logprobs !== null) {
-    return [entry.stream, entry.choice, entry.offset, entry.tokens, writeAll(entry)];
-  }
-  return [entry.stream, entry.choice, entry.offset, entry.tokens];
+  const ofPrompt = promptLogprobs?.map(writeLogprobs) ?? null;
+  const wireEnd = end === null ? null : writeEnd(end);
+  const wire = [stream, choice, offset, tokens, writeAll(entry), wireEnd, ofPrompt] as const;
+  return cachedTokens === undefined ? wire : [...wire, cachedTokens];
 }
 
 function writeAll(entry: FrameEntry): unknown {
@@ -125,9 +117,17 @@ function readEntry(wire: WireEntry): FrameEntry {
     logprobs: Array.isArray(logprobs) ? logprobs.map(readLogprobs) : null,
     end: readEnd(wire[5]),
   };
-  const promptLogprobs = wire[6];
-  if (!Array.isArray(promptLogprobs)) return entry;
-  return { ...entry, promptLogprobs: promptLogprobs.map(readLogprobs) };
+  return wire.length > 6 ? { ...entry, ...readPromptFacts(wire[6], wire[7]) } : entry;
+}
+
+function readPromptFacts(
+  logprobs: unknown,
+  cachedTokens: unknown,
+): Pick<FrameEntry, "promptLogprobs" | "cachedTokens"> {
+  return {
+    ...(Array.isArray(logprobs) ? { promptLogprobs: logprobs.map(readLogprobs) } : {}),
+    ...(isCount(cachedTokens) ? { cachedTokens } : {}),
+  };
 }
 
 function readEnd(wire: unknown): StreamEnd | null {
