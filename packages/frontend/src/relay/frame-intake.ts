@@ -21,18 +21,24 @@ export interface FrameIntakeDeps {
 interface WorkerFrames {
   readonly generation: number;
   expected: number;
+  /** Whether it is one that was lost and is back: nothing from before is of use, so its count goes on anywhere. */
+  isBack: boolean;
   /** Frames behind a gap. */
   readonly held: Map<number, TokenFrame>;
   isAsking: boolean;
 }
 
 const lastSequence = 0xffff_ffff;
+/** Lost workers that are remembered, in case that they were just away. */
+const maxLost = 1_024;
 
 /** Puts the frames of each worker in order, and fetches those that were lost on the way. Nothing is run again for that. */
 export class FrameIntake {
   readonly #deps: FrameIntakeDeps;
   readonly #maxHeld: number;
   readonly #workers = new Map<WorkerId, WorkerFrames>();
+  /** The generations of workers that were lost, oldest first. */
+  readonly #lost = new Map<WorkerId, number>();
 
   /** `maxHeld`: most frames of a worker that wait behind a gap. */
   constructor(maxHeld: number, deps: FrameIntakeDeps) {
@@ -48,6 +54,10 @@ export class FrameIntake {
       this.#deps.dropped.add();
       return;
     }
+    if (frames.isBack) {
+      frames.isBack = false;
+      frames.expected = frame.sequence;
+    }
     if (frame.sequence > frames.expected) {
       this.#hold(frame.workerId, frames, frame);
       return;
@@ -61,12 +71,20 @@ export class FrameIntake {
   /** Asks for whatever came after the last frame: it may be that nothing tells of the gap. */
   catchUp(workerId: WorkerId, generation: number): void {
     const frames = this.#framesOf(workerId, generation);
-    if (frames !== null) this.#ask(workerId, frames, lastSequence);
+    if (frames !== null && !frames.isBack) this.#ask(workerId, frames, lastSequence);
   }
 
-  /** A worker's generation is gone: its later ones start from 0. */
+  /** A worker's generation is lost. If it comes back all the same, it goes on counting; later ones start from 0. */
   forget(workerId: WorkerId): void {
+    const frames = this.#workers.get(workerId);
+    if (frames === undefined) return;
     this.#workers.delete(workerId);
+    this.#lost.set(workerId, frames.generation);
+    if (this.#lost.size <= maxLost) return;
+    for (const oldest of this.#lost.keys()) {
+      this.#lost.delete(oldest);
+      return;
+    }
   }
 
   /** Workers that frames are kept in order for. */
@@ -79,7 +97,9 @@ export class FrameIntake {
     if (known !== undefined && known.generation >= generation) {
       return known.generation === generation ? known : null;
     }
-    const frames = { generation, expected: 0, held: new Map(), isAsking: false };
+    const isBack = this.#lost.get(workerId) === generation;
+    const frames = { generation, expected: 0, isBack, held: new Map(), isAsking: false };
+    this.#lost.delete(workerId);
     this.#workers.set(workerId, frames);
     return frames;
   }

@@ -150,4 +150,44 @@ describe("the frames of a worker", () => {
     expect(delivered).toEqual([]);
     expect(intake.size).toBe(0);
   });
+
+  it("of one that was lost and is back go on wherever its count is, and nothing from before is asked for", () => {
+    const { asked, delivered, intake, lost } = rig();
+    intake.take(frame(0));
+    intake.forget(w1);
+    intake.catchUp(w1, 1);
+
+    intake.take(frame(700));
+    intake.take(frame(701));
+    intake.take(frame(703));
+
+    expect(delivered).toEqual(["1.0", "1.700", "1.701"]);
+    expect(asked).toEqual([[702, 702]]);
+    expect(lost).toEqual([]);
+  });
+
+  it("of a later life of a lost one start from 0", () => {
+    const { asked, intake } = rig();
+    intake.take(frame(0));
+    intake.forget(w1);
+
+    intake.take(frame(2, 2));
+
+    expect(asked).toEqual([[0, 1]]);
+  });
+
+  it("are remembered for a bounded number of lost workers", () => {
+    const { asked, intake } = rig();
+    const from = (id: string, sequence: number) => ({ ...frame(sequence), workerId: workerId(id) });
+    for (let count = 0; count <= 1_024; count += 1) {
+      intake.take(from(`w-${count}`, 0));
+      intake.forget(workerId(`w-${count}`));
+    }
+
+    intake.take(from("w-1024", 9));
+    intake.take(from("w-0", 9));
+
+    expect(asked).toEqual([[0, 8]]);
+    expect(intake.size).toBe(2);
+  });
 });
