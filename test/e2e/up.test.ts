@@ -81,6 +81,29 @@ describeWith(["nats"], "baton up", () => {
     expect(children.some(({ command }) => command.includes("nats-server"))).toBe(true);
   });
 
+  it("is ready where its Frontend is: healthy, with the model's tokenizer loaded", async () => {
+    const { api } = await startUp("--nats", "off");
+
+    const [health, model, answer] = await Promise.all([
+      fetch(`${api}/health`),
+      fetch(`${api}/v1/models/mock/ready`),
+      ask(api),
+    ]);
+
+    expect([health.status, model.status, answer.status]).toEqual([200, 200, 200]);
+  });
+
+  it("passes on what the Frontend takes of clients", async () => {
+    const origin = "https://app.example";
+    const { api } = await startUp("--nats", "off", "--cors-origins", origin, "--max-prompts", "1");
+
+    const models = await fetch(`${api}/v1/models`, { headers: { origin } });
+    const refused = await post(api, "completions", { model: "mock", prompt: ["a", "b"] });
+
+    expect(models.headers.get("access-control-allow-origin")).toBe(origin);
+    expect(refused.status).toBe(400);
+  });
+
   it("runs without NATS in one process, with a name that needs encoding", async () => {
     const name = "my model=1";
     const { up, api, fields } = await startUp("--nats", "off", "--model-name", name);

@@ -55,7 +55,7 @@ export const actorOptions = defineOptions("", {
   exitWithParent: z.boolean().default(false).describe("End when standard input closes."),
 });
 
-/** Options of `baton up`, apart from those of its workers. */
+/** Options of `baton up`, apart from those of its workers and its Frontend. */
 export const upOptions = defineOptions("", {
   engine: z
     .enum(["auto", "llama", "mock"])
@@ -96,12 +96,6 @@ export const upOptions = defineOptions("", {
     .min(0)
     .optional()
     .describe("Seed of all random choices, for tests: ids and secrets become predictable."),
-  maxBodyBytes: z.coerce
-    .number()
-    .int()
-    .min(1)
-    .default(8 * 1024 * 1024)
-    .describe("Largest request body, bytes."),
   drainTimeoutMs: z.coerce
     .number()
     .int()

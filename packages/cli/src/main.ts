@@ -8,7 +8,7 @@ import { replayOptions, runReplay } from "./commands/replay.ts";
 import { explainRoute } from "./commands/route-explain.ts";
 import { showStatus } from "./commands/status.ts";
 import { showTail } from "./commands/tail.ts";
-import { up, upWorkerOptions } from "./commands/up.ts";
+import { up, upFrontendOptions, upWorkerOptions } from "./commands/up.ts";
 import { actorOptions, explainOptions, upOptions, watchOptions } from "./common-options.ts";
 import { definitions } from "./definitions.ts";
 
@@ -33,10 +33,8 @@ function createProgram(io: CommandIo): Command {
   const action = (command: Command, run: Run): Command =>
     command.action(async () => io.exit(await run(givenFlags(command), io)));
 
-  const upCommand = addOptions(
-    addOptions(program.command("up").description("Run every actor on this machine."), upOptions),
-    upWorkerOptions,
-  );
+  const upCommand = program.command("up").description("Run every actor on this machine.");
+  for (const set of [upOptions, upWorkerOptions, upFrontendOptions]) addOptions(upCommand, set);
   action(upCommand.option("--install-engine", "Install the llama engine if it is missing."), up);
   for (const role of actorRoles) {
     const command = program.command(role).description(`Run one ${role}.`);

@@ -23,6 +23,7 @@ import { type BusChoice, chooseBus } from "../up/bus-choice.ts";
 import type { Cluster } from "../up/cluster.ts";
 import { chooseEngine, type EngineChoice } from "../up/engine-choice.ts";
 import { serveExplain } from "../up/explain-route.ts";
+import { frontendFlags, upFrontendOptions } from "../up/frontend-flags.ts";
 import { startLocalCluster } from "../up/local-cluster.ts";
 import { type PlannedActor, planCluster, workerCounts } from "../up/plan.ts";
 import { startProcessCluster } from "../up/process-cluster.ts";
@@ -30,7 +31,7 @@ import { runUntilSignal } from "../up/run-until-signal.ts";
 import { serveTail } from "../up/tail-route.ts";
 import { engineFlags, upWorkerOptions } from "../up/worker-flags.ts";
 
-export { upWorkerOptions };
+export { upFrontendOptions, upWorkerOptions };
 
 type UpConfig = typeof upOptions extends OptionSet<infer Config> ? Config : never;
 
@@ -53,6 +54,7 @@ async function upUntilSignal(
   const config = readOptions(upOptions, { flags, env: io.env });
   // What is wrong with the policy is said here, before anything runs.
   await loadPolicy(config, diskSources);
+  const forFrontend = frontendFlags(flags, io.env);
   const counts = workerCounts(config);
   const choice = await chooseEngine({ ...config, install: flags["install-engine"] === true }, io);
   const tag = io.random.id("x").slice(2, 8);
@@ -61,6 +63,7 @@ async function upUntilSignal(
     ...counts,
     routerMode: config.routerMode ?? null,
     policyFile: config.policyFile ?? null,
+    frontendFlags: forFrontend,
     workerFlags: engineFlags(choice, flags, io.env, counts),
     tag,
   });

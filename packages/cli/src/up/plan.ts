@@ -19,7 +19,8 @@ export interface PlanInput {
   readonly policyFile: string | null;
   readonly port: number;
   readonly host: string;
-  readonly maxBodyBytes: number;
+  /** Flags that the Frontend gets beside its address. */
+  readonly frontendFlags: PlannedActor["flags"];
   /** Flags that every worker gets: engine, model, and the engine's own. */
   readonly workerFlags: PlannedActor["flags"];
   /** Ends every id, so that two clusters on one bus stay apart. */
@@ -52,11 +53,7 @@ export function planCluster(input: PlanInput): readonly PlannedActor[] {
     {
       role: "frontend",
       id: `frontend-${tag}`,
-      flags: {
-        port: String(input.port),
-        host: input.host,
-        "max-body-bytes": String(input.maxBodyBytes),
-      },
+      flags: { ...input.frontendFlags, port: String(input.port), host: input.host },
     },
   ];
 }

@@ -2,6 +2,7 @@ import { availableParallelism } from "node:os";
 import type { OptionSet } from "@baton/runtime";
 import { worker } from "@baton/worker";
 import type { EngineChoice } from "./engine-choice.ts";
+import { passedFlags, passedOptions } from "./passed-options.ts";
 import type { PlannedActor } from "./plan.ts";
 
 const engineOptions: ReadonlySet<string> = new Set([
@@ -19,13 +20,10 @@ const engineOptions: ReadonlySet<string> = new Set([
 ]);
 
 /** The options of `baton worker` that `baton up` passes on, under `BATON_…` as its own are. */
-export const upWorkerOptions: OptionSet<unknown> = {
-  name: "",
-  schema: worker.options.schema,
-  fields: worker.options.fields
-    .filter(({ key }) => engineOptions.has(key))
-    .map((field) => ({ ...field, env: `BATON_${field.flag.replaceAll("-", "_").toUpperCase()}` })),
-};
+export const upWorkerOptions: OptionSet<unknown> = passedOptions(
+  worker.options as OptionSet<unknown>,
+  (key) => engineOptions.has(key),
+);
 
 /** The flags of every worker: engine, model, what was given of the engine's options, and a share of the cores. */
 export function engineFlags(
@@ -34,11 +32,6 @@ export function engineFlags(
   env: Readonly<Record<string, string | undefined>>,
   counts: { readonly prefill: number; readonly decode: number; readonly aggregated: number },
 ): PlannedActor["flags"] {
-  const given: Record<string, string> = {};
-  for (const field of upWorkerOptions.fields) {
-    const value = flags[field.flag] ?? env[field.env];
-    if (value !== undefined && value !== "") given[field.flag] = String(value);
-  }
   const workers = counts.prefill + counts.decode + counts.aggregated;
   // As if there were two at least: float sums depend on the threads, and one aggregated worker should give the very text
   // that a prefill and a decode worker give.
@@ -48,6 +41,6 @@ export function engineFlags(
     "model-name": choice.modelName,
     ...(choice.model !== null && { model: choice.model }),
     ...(choice.engine === "llama" && { threads: share }),
-    ...given,
+    ...passedFlags(upWorkerOptions, flags, env),
   };
 }

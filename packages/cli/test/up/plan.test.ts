@@ -10,7 +10,7 @@ const input = {
   policyFile: null,
   port: 8_000,
   host: "127.0.0.1",
-  maxBodyBytes: 1_024,
+  frontendFlags: { "cors-origins": ["*"], "max-in-flight": "9" },
   workerFlags: { engine: "mock", "model-name": "m" },
   tag: "t1",
 };
@@ -60,15 +60,16 @@ describe("planCluster", () => {
     ]);
   });
 
-  it("gives the routers their mode and the Frontend its address and limit", () => {
+  it("gives the routers their mode and the Frontend its address and what was given for it", () => {
     const byRole = new Map(planCluster(input).map((actor) => [actor.role, actor.flags]));
 
     expect(byRole.get("prefill-router")).toEqual({ "router-mode": "random" });
     expect(byRole.get("decode-router")).toEqual({ "router-mode": "random" });
     expect(byRole.get("frontend")).toEqual({
+      "cors-origins": ["*"],
+      "max-in-flight": "9",
       port: "8000",
       host: "127.0.0.1",
-      "max-body-bytes": "1024",
     });
   });
 });
