@@ -22,6 +22,7 @@ describe("one step of 64 streams of one Frontend", () => {
     publisher,
     clock: new VirtualClock(),
     frameIntervalMs: 0,
+    streamIntervalMs: 0,
   });
   let offset = 0;
   bench("add and flush", () => {

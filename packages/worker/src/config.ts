@@ -85,8 +85,12 @@ export const workerOptions = defineOptions("worker", {
   frameIntervalMs: milliseconds()
     .max(1_000)
     .default(1)
+    .describe("Least milliseconds between two token frames to one Frontend."),
+  streamIntervalMs: milliseconds()
+    .max(1_000)
+    .default(4)
     .describe(
-      "Least milliseconds between two token frames to one Frontend. 0: each step sends one.",
+      "The same for a frame in which no output begins or ends: tokens of an engine with faster steps share one. 0 for both: each step sends one.",
     ),
   kvEventIntervalMs: milliseconds()
     .max(1_000)

@@ -29,6 +29,8 @@ export interface StateParts {
 /** Puts together what the handlers of one worker read and write. Nothing listens or runs yet. */
 export function createState(parts: StateParts): WorkerState {
   const { context, config, engine, card } = parts;
+  const { frameIntervalMs, streamIntervalMs, kvEventIntervalMs: intervalMs } = config;
+  const dump = (dpRank: number) => engine.dumpKv(dpRank);
   const { clock, subjects, metrics, id: workerId, generation } = context;
   const model = modelNameOf(config);
   const publisher = new Publisher(context);
@@ -62,12 +64,8 @@ export function createState(parts: StateParts): WorkerState {
     cancelled: new RecentIds(recentlyCancelled),
     publisher,
     facts: new FactSender({ actorId: workerId, model, subjects, publisher }),
-    frames: new FramePublisher(generation, { ...timed, frameIntervalMs: config.frameIntervalMs }),
-    kvEvents: new KvEventPublisher(generation, {
-      ...timed,
-      intervalMs: config.kvEventIntervalMs,
-      dump: (dpRank) => engine.dumpKv(dpRank),
-    }),
+    frames: new FramePublisher(generation, { ...timed, frameIntervalMs, streamIntervalMs }),
+    kvEvents: new KvEventPublisher(generation, { ...timed, intervalMs, dump }),
     load: new LoadReporter({
       ...timed,
       source: {

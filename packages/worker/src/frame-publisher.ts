@@ -25,6 +25,8 @@ export interface FramePublisherDeps {
   readonly clock: Clock;
   /** Least time between two frames to one Frontend, ms: tokens of an engine that is faster share a frame. 0: none. */
   readonly frameIntervalMs: number;
+  /** The same for a frame in which no output begins or ends, ms; `frameIntervalMs` if that is more. */
+  readonly streamIntervalMs: number;
 }
 
 interface Stream {
@@ -35,14 +37,16 @@ interface Stream {
   sequence: number;
   readonly ring: Uint8Array[];
   readonly entries: FrameEntries;
+  /** An output begins or ends among the entries. */
+  isUrgent: boolean;
   /** When the last frame went. */
   sentAtMs: number;
 }
 
 /**
  * Gathers the new tokens of a step and sends them as one frame per Frontend. A frame is what costs on the way, and not its
- * tokens: those of steps that follow each other faster than frames may go share one, a stream's in one entry. Frames are
- * numbered without gaps per (worker generation, Frontend generation), and the newest are kept for `missing`.
+ * tokens: those of steps that follow each other faster than frames may go share one, a stream's in one entry. Who waits for a
+ * first token or for an end waits less than who reads on. Frames are numbered without gaps per (worker generation, Frontend generation), and the newest are kept for `missing`.
  */
 export class FramePublisher {
   readonly #deps: FramePublisherDeps;
@@ -51,7 +55,7 @@ export class FramePublisher {
   #touched: Stream[] = [];
   #generation: number;
   /** Set while a frame waits for its time. */
-  #due: Timer | null = null;
+  #due: { readonly atMs: number; readonly timer: Timer } | null = null;
 
   constructor(generation: number, deps: FramePublisherDeps) {
     this.#generation = generation;
@@ -64,31 +68,35 @@ export class FramePublisher {
     if (stream === null) return;
     if (stream.entries.isEmpty) this.#touched.push(stream);
     stream.entries.add(entry);
+    if (entry.offset === 0 || entry.end !== null) stream.isUrgent = true;
   }
 
   /** Sends what was added, or sees to it that it goes as soon as it may. A frame that the bus does not take stays in the ring. */
   flush(): void {
     if (this.#touched.length === 0) return;
-    const { clock, frameIntervalMs } = this.#deps;
+    const { clock, frameIntervalMs, streamIntervalMs } = this.#deps;
+    const longestMs = Math.max(frameIntervalMs, streamIntervalMs);
     const nowMs = clock.nowMs();
     const touched = this.#touched;
     this.#touched = [];
-    let waitMs = Number.POSITIVE_INFINITY;
+    let dueAtMs = Number.POSITIVE_INFINITY;
     for (const stream of touched) {
-      const leftMs = stream.sentAtMs + frameIntervalMs - nowMs;
+      const intervalMs = stream.isUrgent ? frameIntervalMs : longestMs;
+      const leftMs = stream.sentAtMs + intervalMs - nowMs;
       if (leftMs <= 0) {
         this.#send(stream, nowMs);
       } else {
         this.#touched.push(stream);
-        waitMs = Math.min(waitMs, leftMs);
+        // A clock that was set back must not make anyone wait longer.
+        dueAtMs = Math.min(dueAtMs, nowMs + Math.min(leftMs, intervalMs));
       }
     }
-    if (this.#touched.length > 0) this.#wait(Math.min(waitMs, frameIntervalMs));
+    if (this.#touched.length > 0) this.#wait(dueAtMs, nowMs);
   }
 
   /** Sends all that was added, whether it is time or not. */
   flushAll(): void {
-    this.#due?.cancel();
+    this.#due?.timer.cancel();
     this.#due = null;
     const touched = this.#touched;
     this.#touched = [];
@@ -137,17 +145,21 @@ export class FramePublisher {
       sequence: 0,
       ring: [],
       entries: new FrameEntries(),
+      isUrgent: false,
       sentAtMs: Number.NEGATIVE_INFINITY,
     };
     this.#streams.set(head.frontendId, stream);
     return stream;
   }
 
-  #wait(delayMs: number): void {
-    this.#due ??= this.#deps.clock.setTimer(delayMs, () => {
+  #wait(atMs: number, nowMs: number): void {
+    if (this.#due !== null && this.#due.atMs <= atMs) return;
+    this.#due?.timer.cancel();
+    const timer = this.#deps.clock.setTimer(atMs - nowMs, () => {
       this.#due = null;
       this.flush();
     });
+    this.#due = { atMs, timer };
   }
 
   #send(stream: Stream, nowMs: number): void {
@@ -158,6 +170,7 @@ export class FramePublisher {
       sequence: stream.sequence,
       entries: stream.entries.take(),
     });
+    stream.isUrgent = false;
     stream.sentAtMs = nowMs;
     stream.ring[stream.sequence % framesKept] = frame;
     stream.sequence++;

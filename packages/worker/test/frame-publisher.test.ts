@@ -20,7 +20,7 @@ const entry = (stream: number, offset: number) => ({
   end: null,
 });
 
-function create(frameIntervalMs = 0) {
+function create(frameIntervalMs = 0, streamIntervalMs = 0) {
   const clock = new VirtualClock();
   const recorded = recordingPublisher();
   const frames = new FramePublisher(5, {
@@ -30,6 +30,7 @@ function create(frameIntervalMs = 0) {
     publisher: recorded.publisher,
     clock,
     frameIntervalMs,
+    streamIntervalMs,
   });
   const sent = () => recorded.sent.map(({ payload }) => TokenFrame.decode(payload));
   return { ...recorded, clock, frames, sent };
@@ -76,6 +77,25 @@ describe("FramePublisher", () => {
       [[100]],
       [[104]],
     ]);
+    expect(clock.pendingTimers).toBe(0);
+  });
+
+  it("lets those wait longer who read on than those who wait for a beginning or an end", async () => {
+    const { clock, frames, sent } = create(1, 4);
+    const step = async (...entries: Parameters<typeof frames.add>[1][]) => {
+      for (const one of entries) frames.add(head("fe-1", 1, one.stream), one);
+      frames.flush();
+      await clock.advanceBy(0.5);
+    };
+    await step(entry(1, 0));
+    await step(entry(1, 1));
+    await step(entry(1, 2));
+    await step(entry(1, 3), entry(2, 0));
+    for (let i = 4; i < 20; i++) await step(entry(1, i));
+    await step({ ...entry(1, 20), end: { reason: "stop", cachedTokens: 0, error: null } });
+
+    const told = sent().map(({ entries }) => entries.map(({ tokens }) => tokens.length));
+    expect(told).toEqual([[1], [3, 1], [7], [8], [2]]);
     expect(clock.pendingTimers).toBe(0);
   });
 
