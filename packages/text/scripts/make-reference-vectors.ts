@@ -1,5 +1,6 @@
 /**
- * Writes test/fixtures/*.jsonl: what the reference library (`tokenizers` on npm) makes of fuzz strings and documents.
+ * Writes test/fixtures/*.jsonl: what the reference library (`tokenizers` on npm) makes of fuzz strings and documents; of
+ * ten thousand more only digests.
  *
  * Run from the root: `npx tsx --conditions=@baton/source packages/text/scripts/make-reference-vectors.ts`
  */
@@ -7,6 +8,7 @@ import { writeFileSync } from "node:fs";
 import { Tokenizer } from "tokenizers";
 import { preTokenizerFamilies } from "../src/scan/split-rules.ts";
 import { fuzzTexts } from "../test/support/fuzz-text.ts";
+import { digestsOf } from "../test/support/ids-digest.ts";
 import { makeProse } from "../test/support/make-prose.ts";
 import {
   preTokenizerJson,
@@ -40,6 +42,19 @@ async function writeIds(name: string, json: unknown, texts: readonly string[]): 
   write(name, lines);
 }
 
+/** Digests of the ids of more texts than there is room for. */
+async function writeDigests(name: string, json: unknown, texts: readonly string[]): Promise<void> {
+  const reference = Tokenizer.fromString(JSON.stringify(json));
+  const digests = await digestsOf(texts, async (text) => {
+    const found = await reference.encode(text.toWellFormed(), null, { addSpecialTokens: false });
+    return found.getIds();
+  });
+  write(
+    name,
+    digests.map((digest) => JSON.stringify(digest)),
+  );
+}
+
 /** The lengths of the words that a pre-tokenizer cuts, in bytes: its words are in the byte alphabet. */
 function writeSplits(
   family: (typeof preTokenizerFamilies)[number],
@@ -66,6 +81,12 @@ await writeIds("reference-smollm2", tokenizerJsonOf(readDefaultArtifact()), [
   ...fuzzTexts(300, 2),
 ]);
 await writeIds("reference-make-model", readMakeModelJson(), [...documents, ...fuzzTexts(250, 3)]);
+await writeDigests(
+  "digests-smollm2",
+  tokenizerJsonOf(readDefaultArtifact()),
+  fuzzTexts(10_000, 1001),
+);
+await writeDigests("digests-make-model", readMakeModelJson(), fuzzTexts(10_000, 1002));
 for (const [index, change] of Object.values(variants).entries()) {
   await writeIds(
     `reference-variant-${index}`,

@@ -6,7 +6,13 @@ import {
   readTokenizerFolder,
   type TokenizerArtifact,
 } from "../src/index.ts";
-import { type ReferenceVector, readReferenceVectors } from "./support/reference-vectors.ts";
+import { fuzzTexts } from "./support/fuzz-text.ts";
+import { digestsOf } from "./support/ids-digest.ts";
+import {
+  type ReferenceVector,
+  readReferenceDigests,
+  readReferenceVectors,
+} from "./support/reference-vectors.ts";
 import {
   readDefaultArtifact,
   readMakeModelArtifact,
@@ -37,6 +43,19 @@ describe("ids equal to the reference library's", () => {
     const vectors = readReferenceVectors("reference-make-model");
     expect(vectors.length).toBeGreaterThan(250);
     expect(wrongOf(readMakeModelArtifact(), vectors)).toEqual([]);
+  });
+
+  it.each([
+    ["SmolLM2", "digests-smollm2", readDefaultArtifact, 1001],
+    ["a plain byte-level model", "digests-make-model", readMakeModelArtifact, 1002],
+  ] as const)("for %s on ten thousand random texts", async (_, name, readArtifact, seed) => {
+    const tokenizer = createTokenizer(readArtifact());
+    const digests = readReferenceDigests(name);
+
+    const found = await digestsOf(fuzzTexts(10_000, seed), (text) => tokenizer.encode(text));
+
+    expect(digests).toHaveLength(100);
+    expect(found).toEqual(digests);
   });
 
   it.each(Object.entries(variants).map(([name, change], index) => ({ name, change, index })))(

@@ -48,6 +48,19 @@ describe("known beginnings of prompts", () => {
     });
   });
 
+  it("give the ids of no such knowledge for ten thousand prompts", () => {
+    const plain = createTokenizer(readDefaultArtifact());
+    const knowing = createTokenizer(readDefaultArtifact(), {
+      prefixPieceUnits: 16,
+      prefixBytes: 1_000_000,
+    });
+    const unlike = chainedPrompts(10_000, 44, 300).filter(
+      (prompt) => knowing.encode(prompt).join() !== plain.encode(prompt).join(),
+    );
+
+    expect(unlike).toEqual([]);
+  });
+
   it.each(["words", "code", "han"] as const)("leave little to do for %s", (kind) => {
     const tokenizer = createTokenizer(readDefaultArtifact(), { prefixBytes: 10_000_000 });
     const beginning = makeProse(kind, 20_000, 1);
