@@ -1,4 +1,5 @@
-import { Environment, Interpreter, Template } from "@huggingface/jinja";
+import { Environment, Template } from "@huggingface/jinja";
+import { ChatInterpreter, KnownValues } from "./chat-interpreter.ts";
 import { type ChatMessage, flattenMessages } from "./chat-message.ts";
 import { ChatTemplateError } from "./chat-template-error.ts";
 import { formatUtc } from "./format-utc.ts";
@@ -31,6 +32,7 @@ class TemplateRefusal extends Error {}
 export class ChatTemplate {
   private readonly template: Template;
   private readonly shared: Environment;
+  private readonly known = new KnownValues();
 
   /** Throws `ChatTemplateError` (`syntax`). */
   constructor(source: string, tokens: TemplateTokens) {
@@ -54,7 +56,7 @@ export class ChatTemplate {
   render(messages: readonly ChatMessage[], options: RenderOptions = {}): string {
     const environment = this.makeEnvironment(flattenMessages(messages), options);
     try {
-      const { value } = new Interpreter(environment).run(this.template.parsed);
+      const { value } = new ChatInterpreter(environment, this.known).run(this.template.parsed);
       return String(value);
     } catch (cause) {
       if (cause instanceof TemplateRefusal) {
