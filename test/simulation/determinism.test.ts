@@ -1,4 +1,6 @@
 import { describe, expect, it } from "vitest";
+import { nameOf } from "../support/simulation/fault-injector.ts";
+import { openStates } from "../support/simulation/plan.ts";
 import { planSimulation } from "../support/simulation/plan-simulation.ts";
 import { runSeed } from "../support/simulation/run-seed.ts";
 import { withoutRealTime } from "../support/simulation/without-real-time.ts";
@@ -39,17 +41,46 @@ describe("a simulated cluster", () => {
     expect(result.stats.virtualMs).toBeGreaterThan(3_000);
   });
 
-  it("shows every temper and every fault within a hundred seeds", () => {
-    const plans = Array.from({ length: 100 }, (_, seed) => planSimulation(seed));
+  it("shows every temper and every fault within three hundred seeds", () => {
+    const plans = Array.from({ length: 300 }, (_, seed) => planSimulation(seed));
 
-    const faults = new Set(plans.flatMap(({ faults }) => faults.map(({ kind }) => kind)));
+    const faults = plans.flatMap(({ faults }) => faults);
     const tempers = new Set(plans.map(({ temper }) => temper));
 
-    expect([...faults].sort()).toEqual(
-      ["disconnect", "drain", "engine-loss", "garbage", "kill", "pause", "server-stop"].sort(),
-    );
-    expect([...tempers].sort()).toEqual(
-      ["calm", "deaths", "departures", "everything", "network"].sort(),
-    );
+    expect([...new Set(faults.map(nameOf))].sort()).toEqual([
+      "cut-way both",
+      "cut-way in",
+      "cut-way out",
+      "disconnect (long)",
+      "disconnect (short)",
+      "drain",
+      "drain and start",
+      "engine-failure",
+      "engine-loss",
+      "garbage",
+      "kill",
+      "kill and start",
+      "loss",
+      "pause (long)",
+      "pause (short)",
+      "pull-trouble cut",
+      "pull-trouble spoilt",
+      "server-stop (long)",
+      "server-stop (short)",
+      "split",
+      "stolen-ticket replay",
+      "stolen-ticket wrong-secret",
+    ]);
+    expect(new Set(faults.map(({ aims }) => aims)).size).toBe(openStates.length + 1);
+    expect(faults.some((fault) => "forMs" in fault && fault.forMs === 30_000)).toBe(true);
+    expect([...tempers].sort()).toEqual([
+      "calm",
+      "deaths",
+      "departures",
+      "everything",
+      "network",
+      "outage",
+      "transfers",
+    ]);
   });
 });

@@ -5,6 +5,7 @@ import {
   Generate,
   Prefill,
   Queued,
+  type RequestState,
   RequestTransitions,
   RouteDecode,
   RoutePrefill,
@@ -19,6 +20,10 @@ import type { SimClient } from "./sim-client.ts";
 interface Legs {
   /** The router that holds it in its queue. */
   queuedAt: string | null;
+  /** The newest that the bus has told. */
+  state: RequestState;
+  /** Where it was dispatched to. */
+  readonly workers: string[];
   prefillRack: string | null;
   prefills: number;
   decodes: number;
@@ -29,10 +34,20 @@ interface Legs {
 export interface WatchOptions {
   /** Racks of workers that stand in one, by id. */
   readonly racks: ReadonlyMap<string, string>;
+  /** Whose messages are seen when they reach the bus, perhaps long after they were sent. */
+  readonly lateSenders: ReadonlySet<string>;
   /** How long after a request's end something of it may still be sent, in ms. */
   readonly dropBoundMs: number;
   /** How long after its Frontend's death something of a request may still be sent, in ms. */
   readonly orphanBoundMs: number;
+}
+
+/** Whom a watch tells what it hears. */
+export interface WatchEvents {
+  report(problem: string): void;
+  onState(requestId: string, state: RequestState): void;
+  /** A ticket is on its way to a worker. */
+  onTicket(requestId: string, handoff: Uint8Array): void;
 }
 
 /** Two heartbeats: who has lived so long beside somebody has heard of it. */
@@ -53,22 +68,18 @@ export class BusWatch {
     staleMs: 60_000,
   });
   readonly #clients: ReadonlyMap<string, SimClient>;
-  readonly #report: (problem: string) => void;
+  readonly #events: WatchEvents;
   readonly #legs = new Map<string, Legs>();
   /** Who has which stream of a Frontend's life. */
   readonly #streams = new Map<string, SimClient>();
 
   readonly #options: WatchOptions;
 
-  constructor(
-    clients: ReadonlyMap<string, SimClient>,
-    options: WatchOptions,
-    report: (problem: string) => void,
-  ) {
+  constructor(clients: ReadonlyMap<string, SimClient>, options: WatchOptions, events: WatchEvents) {
     this.#clients = clients;
     this.#options = options;
-    this.#report = report;
-    this.picture = new KvPicture(report);
+    this.#events = events;
+    this.picture = new KvPicture((problem) => this.#report(problem));
   }
 
   /** Over every message: time, sender, subject, reply, receivers and payload, in order. */
@@ -79,6 +90,16 @@ export class BusWatch {
   /** The router in whose queue a request is or ended; null if it has none, or was dispatched. */
   queuedAt(requestId: string): string | null {
     return this.#legs.get(requestId)?.queuedAt ?? null;
+  }
+
+  /** The newest state of a request that the bus has told. */
+  stateOf(requestId: string): RequestState {
+    return this.#legs.get(requestId)?.state ?? "received";
+  }
+
+  /** The workers that a request was dispatched to. */
+  workersOf(requestId: string): readonly string[] {
+    return this.#legs.get(requestId)?.workers ?? [];
   }
 
   hear(message: ObservedMessage): void {
@@ -113,9 +134,12 @@ export class BusWatch {
       case "prefill":
         this.#onDispatch("prefill", Prefill.decode(payload).requestId, message);
         return;
-      case "decode":
-        this.#onDispatch("decode", Decode.decode(payload).requestId, message);
+      case "decode": {
+        const { handoff, requestId } = Decode.decode(payload);
+        this.#onDispatch("decode", requestId, message);
+        this.#events.onTicket(requestId, handoff);
         return;
+      }
       case "generate":
         this.#onDispatch("decode", Generate.decode(payload).requestId, message);
         return;
@@ -144,7 +168,7 @@ export class BusWatch {
       return;
     }
     this.#streams.set(`${head.frontendId}/${head.frontendGeneration}/${head.stream}`, client);
-    if (client.end !== null) {
+    if (client.end !== null && !this.#options.lateSenders.has(from)) {
       this.#report(`${head.requestId} is routed at ${atMs}, after its end at ${client.endedAtMs}`);
     }
   }
@@ -157,7 +181,9 @@ export class BusWatch {
     const legs = this.#legsOf(requestId);
     legs.queuedAt = null;
     this.#checkNotOver(requestId, atMs, `${leg} is dispatched`);
-    const rack = this.#options.racks.get(subject.slice(subject.lastIndexOf(".") + 1)) ?? null;
+    const workerId = subject.slice(subject.lastIndexOf(".") + 1);
+    legs.workers.push(workerId);
+    const rack = this.#options.racks.get(workerId) ?? null;
     if (leg === "prefill") {
       legs.prefills += 1;
       legs.prefillRack = rack;
@@ -209,6 +235,8 @@ export class BusWatch {
 
   #onTransitions({ transitions }: RequestTransitions): void {
     for (const [requestId, state] of transitions) {
+      this.#legsOf(requestId).state = state;
+      this.#events.onState(requestId, state);
       if (state !== "completed" && state !== "failed" && state !== "cancelled") continue;
       const legs = this.#legsOf(requestId);
       legs.ends += 1;
@@ -216,10 +244,22 @@ export class BusWatch {
     }
   }
 
+  #report(problem: string): void {
+    this.#events.report(problem);
+  }
+
   #legsOf(requestId: string): Legs {
     const known = this.#legs.get(requestId);
     if (known !== undefined) return known;
-    const legs: Legs = { queuedAt: null, prefillRack: null, prefills: 0, decodes: 0, ends: 0 };
+    const legs: Legs = {
+      queuedAt: null,
+      state: "received",
+      workers: [],
+      prefillRack: null,
+      prefills: 0,
+      decodes: 0,
+      ends: 0,
+    };
     this.#legs.set(requestId, legs);
     return legs;
   }

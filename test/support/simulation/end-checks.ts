@@ -1,6 +1,7 @@
 import { type RouteExplained, unpackKvEvents } from "@baton/protocol";
 import type { BusWatch } from "./bus-watch.ts";
 import { eachHash, hashesAfter } from "./kv-picture.ts";
+import type { KvThief } from "./kv-thief.ts";
 import type { SimCluster } from "./sim-cluster.ts";
 import type { RankDump } from "./visitor.ts";
 
@@ -66,6 +67,23 @@ export function checkStarted(
   }
   if (decodes > watch.decodesSent) {
     report(`${decodes} decodes were started, ${watch.decodesSent} were sent`);
+  }
+}
+
+/** Every pull with a ticket that gives no right to it was counted where it was refused. */
+export function checkRefusals(
+  cluster: SimCluster,
+  thief: KvThief,
+  report: (problem: string) => void,
+): void {
+  for (const [reason, refused] of thief.refused) {
+    if (reason === "none") continue;
+    const pattern = new RegExp(`^baton_kv_pulls_refused_total\\{reason=${reason}\\}$`);
+    const counted = cluster.processes.reduce(
+      (sum, { metrics }) => sum + metrics.sumCounters(pattern),
+      0,
+    );
+    if (counted < refused) report(`${refused} pulls were refused (${reason}), ${counted} counted`);
   }
 }
 

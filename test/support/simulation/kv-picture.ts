@@ -14,7 +14,8 @@ export class KvPicture {
   readonly #gone = new Map<string, number>();
   readonly #report: (problem: string) => void;
   #epoch = 0;
-  #feedSequence = 0;
+  /** The last entry of each epoch. */
+  readonly #feedSequences = new Map<number, number>();
 
   constructor(report: (problem: string) => void) {
     this.#report = report;
@@ -23,12 +24,13 @@ export class KvPicture {
   /** Takes one message of the feed. */
   take(payload: Uint8Array): void {
     const entry = KvFeed.decode(payload);
-    if (entry.epoch > this.#epoch) this.#begin(entry.epoch);
-    if (entry.epoch < this.#epoch) return;
-    if (entry.feedSequence !== this.#feedSequence + 1) {
-      this.#report(`the feed goes from ${this.#feedSequence} to ${entry.feedSequence}`);
+    // An elder aggregator that was cut off goes on in its own epoch.
+    if (entry.epoch !== this.#epoch) this.#begin(entry.epoch);
+    const last = this.#feedSequences.get(entry.epoch) ?? 0;
+    if (entry.feedSequence !== last + 1) {
+      this.#report(`the feed goes from ${last} to ${entry.feedSequence}`);
     }
-    this.#feedSequence = entry.feedSequence;
+    this.#feedSequences.set(entry.epoch, entry.feedSequence);
     const key = `${entry.workerId}/${entry.dpRank}`;
     const gone = this.#gone.get(entry.workerId) ?? 0;
     if (entry.kind === "gone") {
@@ -70,7 +72,6 @@ export class KvPicture {
 
   #begin(epoch: number): void {
     this.#epoch = epoch;
-    this.#feedSequence = 0;
     this.#ranks.clear();
     this.#gone.clear();
   }

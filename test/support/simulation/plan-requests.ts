@@ -1,24 +1,36 @@
 import type { Draw } from "./draw.ts";
-import type { ClusterShape, PlannedOutput, PlannedRequest, Temper } from "./plan.ts";
+import {
+  type ClusterShape,
+  openStates,
+  type PlannedLeave,
+  type PlannedOutput,
+  type PlannedRequest,
+  type Temper,
+} from "./plan.ts";
 
-/** Milliseconds in which clients come. */
-export const troubleMs = 2_000;
+/** Most clients come within this time, in ms, however long the trouble is. */
+const rushMs = 2_000;
 const prefixes = 3;
 const printable = "abcdefghijklmnopqrstuvwxyz ";
 
 /** Draws the clients of a run. Many share the beginning of their prompts; no two prompts are equal. */
-export function planRequests(draw: Draw, temper: Temper, shape: ClusterShape): PlannedRequest[] {
+export function planRequests(
+  draw: Draw,
+  temper: Temper,
+  shape: ClusterShape,
+  troubleMs: number,
+): PlannedRequest[] {
   const count = draw.integer(6, 22);
   const heads = Array.from({ length: prefixes }, () => drawTokens(draw, draw.integer(16, 120)));
   const requests: PlannedRequest[] = [];
   for (let index = 0; index < count; index++) {
     requests.push({
-      atMs: draw.between(0, troubleMs),
+      atMs: draw.between(0, draw.chance(0.75) ? rushMs : troubleMs),
       frontend: draw.integer(0, shape.frontends - 1),
       prompt: drawPrompt(draw, heads, index),
       output: drawOutput(draw),
       session: drawSession(draw),
-      leavesAfterMs: temper === "calm" || !draw.chance(0.35) ? null : drawPatience(draw, shape),
+      leaves: temper === "calm" || !draw.chance(0.35) ? null : drawLeave(draw, shape),
     });
   }
   return requests.sort((a, b) => a.atMs - b.atMs);
@@ -58,6 +70,7 @@ function drawOutput(draw: Draw): PlannedOutput {
     stop: draw.chance(0.15) ? [draw.pick(["-0", "-1", "-0 "])] : [],
     temperature: draw.chance(0.25) ? 0.7 : 0,
     samplingSeed: draw.integer(0, 1_000_000),
+    logprobs: draw.chance(0.2) ? draw.integer(0, 3) : null,
   };
 }
 
@@ -67,6 +80,14 @@ function drawLength(draw: Draw): number {
     [() => 1, 3],
     [() => draw.integer(2, 48), 15],
     [() => draw.integer(100, 300), 2],
+  ])();
+}
+
+function drawLeave(draw: Draw, shape: ClusterShape): PlannedLeave {
+  return draw.weighted<() => PlannedLeave>([
+    [() => ({ kind: "after", ms: drawPatience(draw, shape) }), 6],
+    [() => ({ kind: "in-state", state: draw.pick(openStates) }), 3],
+    [() => ({ kind: "reading", characters: draw.integer(1, 60) }), 1],
   ])();
 }
 
@@ -100,8 +121,9 @@ export function finalRequests(draw: Draw, shape: ClusterShape): PlannedRequest[]
       stop: [],
       temperature: 0,
       samplingSeed: 0,
+      logprobs: null,
     },
     session: null,
-    leavesAfterMs: null,
+    leaves: null,
   }));
 }

@@ -2,7 +2,7 @@ import type { ActorRole } from "@baton/protocol";
 import { SeededRandom } from "@baton/runtime";
 import { Draw } from "./draw.ts";
 import type { ClusterShape, PlannedActor, SimulationPlan, Temper } from "./plan.ts";
-import { planFaults } from "./plan-faults.ts";
+import { drawTroubleMs, planFaults } from "./plan-faults.ts";
 import { finalRequests, planRequests } from "./plan-requests.ts";
 
 /** Draws from a seed what a run is. */
@@ -13,23 +13,30 @@ export function planSimulation(seed: number): SimulationPlan {
     ["calm", 2],
     ["departures", 2],
     ["deaths", 3],
+    ["transfers", 2],
+    ["outage", 1],
     ["network", 3],
-    ["everything", 4],
+    ["everything", 5],
   ]);
   const shape = drawShape(draw);
   const actors = drawActors(draw, shape);
+  const troubleMs = drawTroubleMs(draw, temper);
   return {
     seed,
     temper,
     shape,
     actors,
-    waitsForReady: temper === "calm" || temper === "departures" || draw.chance(0.85),
-    requests: planRequests(draw, temper, shape),
-    faults: planFaults(draw, temper, actors),
+    waitsForReady: readyFirst.has(temper) || draw.chance(0.85),
+    troubleMs,
+    requests: planRequests(draw, temper, shape, troubleMs),
+    faults: planFaults(draw, temper, { actors, troubleMs }),
     finalRequests: finalRequests(draw, shape),
     endsWithGarbage: draw.chance(0.25),
   };
 }
+
+/** Where a request has no reason to fail before something goes wrong. */
+const readyFirst: ReadonlySet<Temper> = new Set(["calm", "departures", "outage"]);
 
 function drawShape(draw: Draw): ClusterShape {
   const kind = draw.weighted([
@@ -43,9 +50,9 @@ function drawShape(draw: Draw): ClusterShape {
   const prefill = kind === "aggregated" ? 0 : draw.integer(1, 3);
   const decode = kind === "aggregated" ? 0 : draw.integer(1, 3);
   return {
-    frontends: draw.integer(1, 2),
-    prefillRouters: draw.integer(1, 2),
-    decodeRouters: draw.integer(1, 2),
+    frontends: drawReplicas(draw),
+    prefillRouters: drawReplicas(draw),
+    decodeRouters: drawReplicas(draw),
     prefill,
     decode,
     aggregated: kind === "disaggregated" ? 0 : draw.integer(1, 2),
@@ -71,7 +78,16 @@ function drawShape(draw: Draw): ClusterShape {
     maxSequences: isCramped ? draw.integer(2, 4) : 64,
     racks: kind === "disaggregated" && draw.chance(0.25) ? Math.min(2, prefill, decode) : 0,
     hasSpareDiscovery: draw.chance(0.15),
+    hasSpareAggregator: draw.chance(0.15),
   };
+}
+
+function drawReplicas(draw: Draw): number {
+  return draw.weighted([
+    [1, 9],
+    [2, 9],
+    [3, 2],
+  ]);
 }
 
 function drawActors(draw: Draw, shape: ClusterShape): PlannedActor[] {
@@ -92,7 +108,7 @@ function drawActors(draw: Draw, shape: ClusterShape): PlannedActor[] {
   add(shape.hasSpareDiscovery ? 2 : 1, "disco", "discovery");
   add(shape.prefillRouters, "pr", "prefill-router");
   add(shape.decodeRouters, "dr", "decode-router");
-  add(1, "agg", "kv-event-aggregator");
+  add(shape.hasSpareAggregator ? 2 : 1, "agg", "kv-event-aggregator");
   add(shape.prefill, "wp", "worker", "prefill");
   add(shape.decode, "wd", "worker", "decode");
   add(shape.aggregated, "wa", "worker", "aggregated");

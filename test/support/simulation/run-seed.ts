@@ -1,4 +1,5 @@
 import { builtInEngines, type EngineFactory } from "@baton/worker";
+import type { SimulationPlan } from "./plan.ts";
 import { planSimulation } from "./plan-simulation.ts";
 import { type SeedStats, type SimOptions, Simulation } from "./simulation.ts";
 
@@ -14,21 +15,26 @@ export interface SeedRun {
 
 let mockEngine: EngineFactory | null = null;
 
-/** Runs a whole cluster from a seed, in virtual time, and checks what it promises. */
-export async function runSeed(seed: number, options: SimOptions = {}): Promise<SeedRun> {
+/** The engine of every simulated worker. */
+export async function simulatedEngine(): Promise<EngineFactory> {
   mockEngine ??= (await builtInEngines.mock?.()) ?? null;
   if (mockEngine === null) throw new Error("there is no mock engine");
-  const simulation = new Simulation(planSimulation(seed), mockEngine, options);
+  return mockEngine;
+}
+
+/** Runs a whole cluster from a seed, in virtual time, and checks what it promises. */
+export function runSeed(seed: number, options: SimOptions = {}): Promise<SeedRun> {
+  return runPlan(planSimulation(seed), options);
+}
+
+/** Runs a plan. */
+export async function runPlan(plan: SimulationPlan, options: SimOptions = {}): Promise<SeedRun> {
+  const simulation = new Simulation(plan, options.engine ?? (await simulatedEngine()), options);
   await simulation.run();
   return {
-    seed,
+    seed: plan.seed,
     digest: simulation.digest,
     violations: simulation.violations,
     stats: simulation.stats(),
   };
-}
-
-/** How to run one seed again. */
-export function repeatCommand(seed: number): string {
-  return `npm run simulate -- --from ${seed} --count 1`;
 }

@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { repeatCommand, runSeed } from "./run-seed.ts";
+import { repeatCommand } from "./describe-plan.ts";
+import { runSeed } from "./run-seed.ts";
 
 const seedsPerTest = 25;
 const timeoutMs = 120_000;

@@ -1,16 +1,31 @@
 import type {
   OutputDelta,
+  OutputLogprob,
   RequestEnd,
   RequestHandle,
   RequestSink,
   ServingRequest,
 } from "@baton/frontend";
-import { requestId } from "@baton/protocol";
-import type { ProcessClock } from "@baton/runtime";
+import { type RequestState, requestId } from "@baton/protocol";
 import { type ExpectedOutput, expectedOutput } from "./expected-output.ts";
 import type { PlannedRequest } from "./plan.ts";
 import { simModel } from "./sim-cluster.ts";
 import type { SimProcess } from "./sim-process.ts";
+
+/** What a client was given of one choice. */
+export interface AnsweredChoice {
+  text: string;
+  readonly logprobs: OutputLogprob[];
+  outputTokens: number;
+  finishReason: OutputDelta["finishReason"];
+}
+
+/** What a client asks of its run, and tells it. */
+export interface ClientEvents {
+  nowMs(): number;
+  /** It goes away before its answer is complete. */
+  onLeave(client: SimClient): void;
+}
 
 /** One client with all that it saw. */
 export class SimClient implements RequestSink {
@@ -23,17 +38,24 @@ export class SimClient implements RequestSink {
   leftAtMs: number | null = null;
   end: RequestEnd | null = null;
   endedAtMs: number | null = null;
-  readonly texts: string[];
+  /** What it was given by choice, all deltas together. */
+  readonly answer: AnsweredChoice[];
   readonly problems: string[] = [];
-  readonly #nowMs: () => number;
-  readonly #finished = new Set<number>();
+  readonly #events: ClientEvents;
+  #handle: RequestHandle | null = null;
+  #characters = 0;
 
-  constructor(id: string, planned: PlannedRequest, nowMs: () => number) {
+  constructor(id: string, planned: PlannedRequest, events: ClientEvents) {
     this.requestId = id;
     this.planned = planned;
     this.expected = expectedOutput(planned);
-    this.texts = planned.output.n === 1 ? [""] : ["", ""];
-    this.#nowMs = nowMs;
+    this.answer = Array.from({ length: planned.output.n }, () => ({
+      text: "",
+      logprobs: [],
+      outputTokens: 0,
+      finishReason: null,
+    }));
+    this.#events = events;
   }
 
   /** Whether somebody still owes it an end. A client whose Frontend died has seen its connection break. */
@@ -47,32 +69,49 @@ export class SimClient implements RequestSink {
     process.clock.setTimer(0, () => this.#submit(process));
   }
 
+  /** The bus tells that its request is in this state. */
+  sawState(state: RequestState): void {
+    const { leaves } = this.planned;
+    if (leaves?.kind !== "in-state" || leaves.state !== state) return;
+    this.frontend?.clock.setTimer(0, () => this.#leave());
+  }
+
   output(deltas: readonly OutputDelta[]): void {
     if (this.end !== null) this.#problem("output after the end");
-    for (const { choice, text, finishReason } of deltas) {
-      if (this.#finished.has(choice)) this.#problem(`output after choice ${choice} ended`);
-      if (finishReason !== null) this.#finished.add(choice);
-      const soFar = (this.texts[choice] ?? "") + text;
-      this.texts[choice] = soFar;
-      const wanted = this.expected.returned[choice] ?? "";
-      if (!wanted.startsWith(soFar)) {
-        this.#problem(
-          `choice ${choice} says ${JSON.stringify(soFar)}, not ${JSON.stringify(wanted)}`,
-        );
-      }
+    for (const delta of deltas) this.#take(delta);
+    const { leaves } = this.planned;
+    // Who writes to a client that does not read cuts it there and then.
+    if (leaves?.kind === "reading" && this.#characters >= leaves.characters) this.#leave();
+  }
+
+  #take({ choice, finishReason, logprobs, outputTokens, text }: OutputDelta): void {
+    const answer = this.answer[choice];
+    if (answer === undefined) {
+      this.#problem(`there is no choice ${choice}`);
+      return;
     }
+    if (answer.finishReason !== null) this.#problem(`output after choice ${choice} ended`);
+    answer.finishReason = finishReason;
+    answer.text += text;
+    answer.outputTokens = outputTokens;
+    if (logprobs !== null) answer.logprobs.push(...logprobs);
+    this.#characters += text.length;
+    const wanted = this.expected.returned[choice] ?? "";
+    if (wanted.startsWith(answer.text)) return;
+    const said = JSON.stringify(answer.text);
+    this.#problem(`choice ${choice} says ${said}, not ${JSON.stringify(wanted)}`);
   }
 
   ended(end: RequestEnd): void {
     if (this.end !== null) this.#problem(`ended twice: ${this.end.kind}, then ${end.kind}`);
     this.end = end;
-    this.endedAtMs = this.#nowMs();
+    this.endedAtMs = this.#events.nowMs();
     if (end.kind === "cancelled" && this.leftAtMs === null) {
       this.#problem("cancelled, but its client never left");
     }
     if (end.kind !== "completed") return;
     for (const [choice, wanted] of this.expected.returned.entries()) {
-      const text = this.texts[choice];
+      const text = this.answer[choice]?.text;
       if (text !== wanted) {
         this.#problem(`completed with ${JSON.stringify(text)}, not ${JSON.stringify(wanted)}`);
       }
@@ -83,19 +122,17 @@ export class SimClient implements RequestSink {
     const { port } = process.organs;
     if (port === null || process.phase === "left") return; // nobody listens yet, or any more
     this.frontend = process;
-    this.submittedAtMs = this.#nowMs();
-    const handle = port.submit(this.#request(), this);
-    if (this.planned.leavesAfterMs !== null) {
-      this.#leaveLater(process.clock, handle, this.planned.leavesAfterMs);
-    }
+    this.submittedAtMs = this.#events.nowMs();
+    this.#handle = port.submit(this.#request(), this);
+    const { leaves } = this.planned;
+    if (leaves?.kind === "after") process.clock.setTimer(leaves.ms, () => this.#leave());
   }
 
-  #leaveLater(clock: ProcessClock, handle: RequestHandle, afterMs: number): void {
-    clock.setTimer(afterMs, () => {
-      if (this.end !== null) return;
-      this.leftAtMs = this.#nowMs();
-      handle.cancel();
-    });
+  #leave(): void {
+    if (this.end !== null || this.#handle === null) return;
+    this.leftAtMs = this.#events.nowMs();
+    this.#events.onLeave(this);
+    this.#handle.cancel();
   }
 
   #request(): ServingRequest {
@@ -109,6 +146,7 @@ export class SimClient implements RequestSink {
         n: output.n,
         temperature: output.temperature,
         seed: output.samplingSeed,
+        ...(output.logprobs === null ? {} : { logprobs: output.logprobs }),
       },
       stop: output.stop,
       clientRequestId: null,

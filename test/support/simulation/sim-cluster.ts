@@ -19,7 +19,7 @@ import { tokenizerFolder } from "./expected-output.ts";
 import type { PlannedActor, SimulationPlan } from "./plan.ts";
 import { SimEngine } from "./sim-engine.ts";
 import { SimMetrics } from "./sim-metrics.ts";
-import { SimMover, SimTransfers } from "./sim-mover.ts";
+import { type PullTrouble, SimMover, SimTransfers } from "./sim-mover.ts";
 import { frontendWithPort, type SimOrgans, type SimProcess } from "./sim-process.ts";
 
 /** The model of every run. */
@@ -30,6 +30,11 @@ export const simBlockSize = 16;
 export const simLeaseMs = 4_000;
 /** Every deadline of a request, in its states together, is below this. */
 export const requestBoundMs = 20_000;
+
+/** A connection whose pings are not answered is given up after this time, as over NATS. */
+const pingsUnansweredMs = 2_500;
+/** How long a Frontend whose bus is gone lets its requests wait. */
+export const busGraceMs = 2_000;
 
 const log = silentLogger();
 const aggregatorFlags = { "recovery-timeout-ms": 500, "lost-hold-ms": 800 };
@@ -43,7 +48,7 @@ const deadlineFlags = {
   "decode-running-ms": 2_500,
   "token-gap-ms": 2_000,
   "router-notice-ms": 800,
-  "bus-grace-ms": 2_000,
+  "bus-grace-ms": busGraceMs,
   "artifact-timeout-ms": 500,
   "frames-timeout-ms": 500,
 };
@@ -58,7 +63,7 @@ export class SimCluster {
   readonly #plan: SimulationPlan;
   readonly #engine: EngineFactory;
   readonly #random: SeededRandom;
-  readonly #transfers = new SimTransfers();
+  readonly transfers = new SimTransfers();
   readonly #current = new Map<string, SimProcess>();
   readonly #generations = new Map<string, number>();
   readonly #connecting: (() => void)[] = [];
@@ -107,6 +112,8 @@ export class SimCluster {
       organs,
       phase: "running",
       isConnected: true,
+      cuts: 0,
+      isWayCut: false,
       diedAtMs: null,
     };
     this.#generations.set(planned.id, actor.generation);
@@ -155,6 +162,48 @@ export class SimCluster {
     process?.clock.setTimer(0, () => process.organs.engine?.lose(backAfterMs));
   }
 
+  /** The engine fails at all that it begins from here on. */
+  failEngine(id: string): void {
+    this.#living(id)?.organs.engine?.beginToFail();
+  }
+
+  mendEngine(id: string): void {
+    this.#living(id)?.organs.engine?.stopFailing();
+  }
+
+  /** What happens to pulls of a worker and from it. */
+  troublePulls(id: string, trouble: PullTrouble | null): void {
+    const mover = this.#living(id)?.organs.mover;
+    if (mover !== undefined && mover !== null) mover.trouble = trouble;
+  }
+
+  /** A way fails under a connection that seems to stand, until its pings tell. */
+  cutWay(id: string, way: "in" | "out" | "both"): void {
+    const process = this.#living(id);
+    if (process === undefined || !process.isConnected) return;
+    process.isWayCut = true;
+    process.cuts += 1;
+    const { cuts } = process;
+    if (way !== "out") this.network.holdBack(actorId(id), "in");
+    if (way !== "in") this.network.holdBack(actorId(id), "out");
+    this.clock.setTimer(pingsUnansweredMs, () => {
+      const isSame = this.#living(id) === process && process.cuts === cuts;
+      if (isSame && process.isWayCut) this.disconnect(id);
+    });
+  }
+
+  healWay(id: string): void {
+    const process = this.#living(id);
+    if (process === undefined || !process.isWayCut) return;
+    process.isWayCut = false;
+    this.network.letThrough(actorId(id));
+    this.reconnect(id);
+  }
+
+  lose(id: string, share: number): void {
+    this.network.lose(actorId(id), share);
+  }
+
   disconnect(id: string): void {
     const process = this.#living(id);
     if (process === undefined) return;
@@ -164,7 +213,7 @@ export class SimCluster {
 
   reconnect(id: string): void {
     const process = this.#living(id);
-    if (process === undefined || process.isConnected) return;
+    if (process === undefined || process.isConnected || !this.#isServerUp) return;
     process.isConnected = true;
     this.network.reconnect(actorId(id));
   }
@@ -184,9 +233,13 @@ export class SimCluster {
   /** Ends every fault that can end: what stands still goes on, what is cut off comes back. */
   heal(): void {
     this.startServer();
+    for (const { id } of this.#plan.actors) this.lose(id, 0);
     for (const { id } of this.living()) {
       this.resume(id);
+      this.healWay(id);
       this.reconnect(id);
+      this.mendEngine(id);
+      this.troublePulls(id, null);
     }
   }
 
@@ -260,7 +313,7 @@ export class SimCluster {
           }),
       },
       createMover: (_, deps) => {
-        const mover = new SimMover(this.#transfers, clock, deps);
+        const mover = new SimMover(this.transfers, clock, deps);
         organs.mover = mover;
         return mover;
       },

@@ -13,13 +13,16 @@ type RequestId = Parameters<Engine["release"]>[0];
 type ImportJob = Parameters<Engine["prepareImport"]>[0];
 type Part = Parameters<Engine["importPart"]>[1];
 
-/** An engine that may be lost with all it holds, and comes back empty. */
+/** An engine that may be lost with all it holds and comes back empty, or fails at what it begins. */
 export class SimEngine implements Engine {
   readonly #make: () => Promise<Engine>;
   readonly #clock: EngineDeps["clock"];
   #inner: Engine;
   #events: EngineEvents | null = null;
   #isLost = false;
+  #isFailing = false;
+  /** What fails in a moment: told from outside of the call that began it. */
+  readonly #failing = new Set<RequestId>();
 
   private constructor(make: () => Promise<Engine>, clock: EngineDeps["clock"], inner: Engine) {
     this.#make = make;
@@ -41,9 +44,19 @@ export class SimEngine implements Engine {
     const events = this.#events;
     if (this.#isLost || events === null) return;
     this.#isLost = true;
+    this.#failing.clear();
     void this.#inner.stop();
     events.onLost(new ServingError("engine_lost", { problem: "the engine has crashed" }));
     this.#clock.setTimer(backAfterMs, () => void this.#comeBack(events));
+  }
+
+  /** From here on all that begins fails, as where nothing can be written any more. */
+  beginToFail(): void {
+    this.#isFailing = true;
+  }
+
+  stopFailing(): void {
+    this.#isFailing = false;
   }
 
   start(events: EngineEvents): Promise<EngineCard> {
@@ -52,14 +65,17 @@ export class SimEngine implements Engine {
   }
 
   prefill(job: Job): void {
-    this.#inner.prefill(job);
+    if (this.#isFailing) this.#failSoon(job.requestId);
+    else this.#inner.prefill(job);
   }
 
   generate(job: Job): void {
-    this.#inner.generate(job);
+    if (this.#isFailing) this.#failSoon(job.requestId);
+    else this.#inner.generate(job);
   }
 
   prepareImport(job: ImportJob): ReturnType<Engine["prepareImport"]> {
+    if (this.#isFailing) return Promise.reject(engineFailed());
     return this.#inner.prepareImport(job);
   }
 
@@ -72,10 +88,12 @@ export class SimEngine implements Engine {
   }
 
   release(requestId: RequestId): void {
+    this.#failing.delete(requestId);
     this.#inner.release(requestId);
   }
 
   abort(requestId: RequestId): void {
+    this.#failing.delete(requestId);
     this.#inner.abort(requestId);
   }
 
@@ -92,6 +110,13 @@ export class SimEngine implements Engine {
     return this.#inner.stop();
   }
 
+  #failSoon(requestId: RequestId): void {
+    this.#failing.add(requestId);
+    this.#clock.setTimer(0, () => {
+      if (this.#failing.delete(requestId)) this.#events?.onFailed(requestId, engineFailed());
+    });
+  }
+
   async #comeBack(events: EngineEvents): Promise<void> {
     this.#inner = await this.#make();
     if (this.#events === null) return; // its worker has stopped meanwhile
@@ -99,4 +124,8 @@ export class SimEngine implements Engine {
     this.#isLost = false;
     events.onRestored();
   }
+}
+
+function engineFailed(): ServingError {
+  return new ServingError("engine_failed", { problem: "no space is left" });
 }

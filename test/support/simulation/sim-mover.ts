@@ -24,11 +24,16 @@ export class SimTransfers {
   }
 }
 
+/** What becomes of the parts of a pull: the connection breaks before one, or a bit of one is another. */
+export type PullTrouble = "cut" | "spoilt";
+
 /**
  * A mover in memory whose process can stop and die: who pulls from one that stands still waits, and who pulls from one
  * that dies sees the connection break, as over TCP.
  */
 export class SimMover implements KvMover {
+  /** What happens to pulls that begin here, or that come here; null if nothing. */
+  trouble: PullTrouble | null = null;
   readonly #transfers: SimTransfers;
   readonly #inner: MemoryKvMover;
   readonly #process: ProcessClock;
@@ -53,7 +58,9 @@ export class SimMover implements KvMover {
   pull(request: PullRequest): Pull {
     const host = this.#transfers.host(request.ticket.address);
     if (host === undefined) return this.#inner.pull(request);
-    return new GatedPull(host, request, (gated) => this.#inner.pull(gated));
+    const trouble = this.trouble ?? host.trouble;
+    const whole = trouble === null ? request : inTrouble(request, trouble);
+    return new GatedPull(host, whole, (gated) => this.#inner.pull(gated));
   }
 
   close(): Promise<void> {
@@ -117,4 +124,20 @@ class GatedPull implements Pull {
     if (this.#inner === null) this.#cancel();
     else this.#inner.cancel();
   }
+}
+
+/** A pull whose last part never comes, or comes with another first bit. */
+function inTrouble(request: PullRequest, trouble: PullTrouble): PullRequest {
+  const last = request.parts.at(-1);
+  return {
+    ...request,
+    onPart: (part, bytes) => {
+      if (part !== last) return request.onPart(part, bytes);
+      if (trouble === "cut") {
+        throw new ServingError("kv_transfer_failed", { problem: "the connection broke" });
+      }
+      const spoilt = Uint8Array.from(bytes, (byte, index) => (index === 0 ? byte ^ 1 : byte));
+      return request.onPart(part, spoilt);
+    },
+  };
 }

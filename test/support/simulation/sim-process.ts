@@ -18,6 +18,9 @@ export interface SimProcess {
   /** `left`: it drained or stopped by itself. */
   phase: "running" | "paused" | "dead" | "left";
   isConnected: boolean;
+  /** How often its way to the bus failed. */
+  cuts: number;
+  isWayCut: boolean;
   diedAtMs: number | null;
 }
 

@@ -1,0 +1,38 @@
+import type { ErrorCode } from "@baton/protocol";
+import type { SimulationPlan } from "./plan.ts";
+import type { SimClient } from "./sim-client.ts";
+import { busGraceMs } from "./sim-cluster.ts";
+
+/** A sweep of the Frontend's deadlines, and a turn. */
+const sweepMs = 300;
+/** What says that somebody is gone: nobody is, while only the bus was. */
+const lossCodes: ReadonlySet<ErrorCode> = new Set(["worker_lost", "router_lost", "engine_lost"]);
+
+/** The trouble of a run, when it is over. */
+export interface TroubleReport {
+  readonly plan: SimulationPlan;
+  /** Epoch ms. */
+  readonly startMs: number;
+  readonly clients: ReadonlyMap<string, SimClient>;
+}
+
+/** Where nothing but the bus was gone, nobody is declared lost, and nobody waits for it beyond the limit. */
+export function checkOutage(
+  { clients, plan, startMs }: TroubleReport,
+  report: (problem: string) => void,
+): void {
+  if (plan.temper !== "outage") return;
+  for (const { end, endedAtMs, requestId, submittedAtMs } of clients.values()) {
+    if (end?.kind !== "failed" || endedAtMs === null || submittedAtMs === null) continue;
+    if (lossCodes.has(end.error.code)) {
+      report(`${requestId} fails with ${end.error.code} where only the bus was gone`);
+    }
+    if (end.error.code !== "bus_unavailable") continue;
+    for (const fault of plan.faults) {
+      const sinceMs = Math.max(startMs + fault.atMs, submittedAtMs);
+      if (endedAtMs > sinceMs + busGraceMs + sweepMs) {
+        report(`${requestId} waits ${Math.round(endedAtMs - sinceMs)} ms for the bus`);
+      }
+    }
+  }
+}
