@@ -15,6 +15,7 @@ export {
   startCluster,
   workerSpec,
 } from "./cluster.ts";
+export { HeldProxy } from "./held-proxy.ts";
 export { samples } from "./metrics-page.ts";
 export { descendantsOf, isAlive } from "./process-table.ts";
 export { type ModelStatus, readStatus, type Status } from "./read-status.ts";
