@@ -40,8 +40,13 @@ export interface PrepareDeps {
   readonly maxWorkBytes: () => number;
 }
 
-/** Makes the function that prepares requests: template, tokens, hashes, bounds, and the body for the worker. */
+/** What is hashed before the first request: what hashes is compiled, and given memory, when it is first used. */
+const warmUpTokens = new Uint32Array(16_384);
+const warmUpBlockSize = 16;
+
+/** Makes the function that prepares requests: template, tokens, hashes, bounds, and the body for the worker. Takes some milliseconds. */
 export function createPrepareRequest(deps: PrepareDeps): PrepareRequest {
+  deps.hasher.sequenceHashes(deps.hasher.blockHashes(warmUpTokens, warmUpBlockSize, baseHashSeed));
   const grammars = new GrammarCheck();
   return async (request, card) => {
     checkCapabilities(request, card);
