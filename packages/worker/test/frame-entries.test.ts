@@ -61,6 +61,17 @@ describe("FrameEntries", () => {
     expect(taken(entry({ logprobs: [null] }), entry({ offset: 1 }))).toHaveLength(2);
   });
 
+  it("changes nothing that it was given", () => {
+    const [first, second] = [
+      entry({ logprobs: [logprob] as never }),
+      entry({ offset: 1, logprobs: [logprob] as never }),
+    ];
+    taken(first, second, entry({ offset: 2, logprobs: [logprob] as never, end: stopped }));
+
+    expect(first).toEqual(entry({ logprobs: [logprob] as never }));
+    expect(second).toEqual(entry({ offset: 1, logprobs: [logprob] as never }));
+  });
+
   it("begins anew once its entries are taken", () => {
     const entries = new FrameEntries();
     entries.add(entry({}));
