@@ -1,5 +1,6 @@
+import { execFileSync } from "node:child_process";
 import { randomUUID } from "node:crypto";
-import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { mkdtemp, readdir, rename, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { SeededRandom } from "@baton/runtime";
@@ -172,6 +173,60 @@ describeWith(["nats", "llama"], "the llama engine on a tiny model, every actor a
     expect(cluster.process("decode-0").hasEnded).toBe(false);
     expect(textOf(await ask("relayed", prompt))).toBe(textOf(before));
   });
+
+  /** The folder through which states pass between a worker and its engine. */
+  async function stateFolder(id: string): Promise<string> {
+    const name = new RegExp(`^baton-llama-${cluster.process(id).pid}-`);
+    for (const parent of ["/dev/shm", tmpdir()]) {
+      const found = (await readdir(parent).catch(() => [])).find((entry) => name.test(entry));
+      if (found !== undefined) return join(parent, found);
+    }
+    throw new Error(`${id} has no folder for states`);
+  }
+
+  /** Asks while a folder is spoilt: one error of the engine, nothing else is harmed, and all is well when it is mended. */
+  async function expectEngineFailed(stage: string, mend: () => unknown): Promise<void> {
+    const generations = await Promise.all(["prefill-0", "decode-0"].map(generationOf));
+    let refused: ApiAnswer;
+    try {
+      refused = await ask("relayed", tokensOf(200, randomUUID()));
+      expect(tokensIn(await ask("alone", tokensOf(20, "beside")))).toHaveLength(24);
+    } finally {
+      await mend();
+    }
+
+    expect(refused.status).toBe(502);
+    expect(refused.body.error).toMatchObject({ code: "engine_failed", stage });
+    await cluster.untilIdle();
+    expect(tokensIn(await ask("relayed", tokensOf(200, "mended")))).toHaveLength(24);
+    expect(await Promise.all(["prefill-0", "decode-0"].map(generationOf))).toEqual(generations);
+  }
+
+  it.each([
+    ["prefill-0", "prefill.running"],
+    ["decode-0", "handoff"],
+  ])(
+    "says engine_failed where %s cannot write states, and goes on when it can",
+    async (id, stage) => {
+      const states = await stateFolder(id);
+      await rename(states, `${states}.away`);
+
+      await expectEngineFailed(stage, () => rename(`${states}.away`, states));
+    },
+  );
+
+  it.skipIf(process.getuid?.() !== 0).each([
+    ["prefill-0", "prefill.running"],
+    ["decode-0", "handoff"],
+  ])(
+    "says engine_failed where the disk of %s is full, and goes on when there is room",
+    async (id, stage) => {
+      const states = await stateFolder(id);
+      execFileSync("mount", ["-t", "tmpfs", "-o", "size=4k", "full", states]);
+
+      await expectEngineFailed(stage, () => execFileSync("umount", [states]));
+    },
+  );
 
   const generationOf = async (id: string) =>
     (await cluster.status()).actors.find((actor) => actor.id === id)?.generation ?? 0;

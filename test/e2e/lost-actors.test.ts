@@ -13,7 +13,7 @@ import {
   workerSpec,
 } from "../support/processes/index.ts";
 
-const timing = { "mock-prefill-ms": 400, "mock-decode-ms": 20 };
+const timing = { "mock-prefill-ms": 700, "mock-decode-ms": 20 };
 const lostMs = 1_000;
 /** A Frontend's lease at its workers: 4.4 heartbeats of 250 ms, and a look at the clock. */
 const leaseMs = 2_000;
@@ -182,21 +182,29 @@ describeWith(["nats"], "an actor that is no worker and is gone", () => {
     const doomed = cluster.apiOf("frontend-2");
     const decoding = ask("decoding", 5_000, doomed);
     await decoding.stream.begun();
-    const prefilling = ask("prefilling", 5_000, doomed);
-    await cluster.watch.untilState(prefilling.id, "prefill.running");
+    // Both places to decode are taken: KV stays staged, while further prompts wait for their turn.
+    const more = Array.from({ length: 6 }, (_, index) => ask(`more ${index}`, 5_000, doomed));
+    await waitUntil("staged KV, and waiting prompts", async () => {
+      const [held, waiting] = await Promise.all([
+        cluster.metrics("baton_worker_handoffs_held"),
+        cluster.metrics("baton_router_queued", { role: "prefill" }),
+      ]);
+      return held > 0 && waiting > 0;
+    });
 
     const killedAtMs = cluster.kill("frontend-2", "SIGKILL");
     const freedAtMs = await waitUntil("only the other's request to be left", async () => {
-      const [sequences, held, decodes] = await Promise.all([
+      const [sequences, held, booked, queued] = await Promise.all([
         cluster.metrics("baton_worker_sequences"),
         cluster.metrics("baton_worker_handoffs_held"),
         cluster.metrics("baton_router_bookings"),
+        cluster.metrics("baton_router_queued"),
       ]);
-      return sequences <= 1 && held === 0 && decodes <= 1 && performance.now();
+      return sequences <= 1 && held === 0 && booked <= 1 && queued === 0 && performance.now();
     });
 
     expect(freedAtMs - killedAtMs).toBeLessThan(leaseMs);
-    await Promise.all([decoding.stream.over(), prefilling.stream.over()]);
+    await Promise.all([decoding, ...more].map(({ stream }) => stream.over()));
     expect(decoding.stream.isDone).toBe(false);
     await expectWhole(other.stream, 200);
   });

@@ -14,6 +14,8 @@ import {
 
 const maxPayload = 64 * 1_024;
 const backMs = 2_000;
+/** How long requests outlive the bus here; 10 s unless it is said. */
+const graceMs = 2_000;
 
 describeWith(["nats"], "a NATS server that is killed and comes back", () => {
   let cluster: Cluster;
@@ -22,6 +24,7 @@ describeWith(["nats"], "a NATS server that is killed and comes back", () => {
     cluster = await startCluster({
       nats: await startNatsServer({ maxPayload }),
       flags: { "mock-prefill-ms": 20, "mock-decode-ms": 20 },
+      frontendFlags: { "bus-grace-ms": graceMs },
     });
   });
   afterAll(async () => {
@@ -108,6 +111,43 @@ describeWith(["nats"], "a NATS server that is killed and comes back", () => {
       expect(await cluster.metrics("baton_frontend_requests_total", { code })).toBe(0);
     }
     await cluster.untilIdle();
+  });
+
+  it("that stays away ends what is open at the limit, with bus_unavailable, and loses nobody all the same", async () => {
+    const generations = await generationsOf(cluster);
+    const streams = Array.from({ length: 4 }, (_, index) => {
+      const body = { model: "mock", prompt: `long stream ${index}`, max_tokens: 5_000 };
+      return new ApiStream(cluster.api, "completions", body);
+    });
+    await Promise.all(streams.map((stream) => stream.begun()));
+
+    await cluster.nats.kill();
+    const lostAtMs = performance.now();
+    await Promise.all(streams.map((stream) => stream.over()));
+    await waitUntil("the outage to be long", () => performance.now() - lostAtMs > 2 * graceMs);
+    await cluster.nats.restart();
+    const backAtMs = performance.now();
+    const answer = await waitUntil("an answer", async () => {
+      const asked = await ask("back again");
+      return asked.status === 200 && asked;
+    });
+
+    expect(answer.atMs - backAtMs).toBeLessThan(backMs);
+    for (const stream of streams) {
+      const { code, stage } = stream.errors[0] ?? {};
+      expect({ code, stage, isDone: stream.isDone }).toEqual({
+        code: "bus_unavailable",
+        stage: "decode.streaming",
+        isDone: false,
+      });
+      expect(stream.errors).toHaveLength(1);
+      expect(stream.endedAtMs - lostAtMs).toBeGreaterThan(graceMs - 100);
+      expect(stream.endedAtMs - lostAtMs).toBeLessThan(graceMs + 1_000);
+    }
+    await cluster.untilServing("mock");
+    await cluster.untilIdle();
+    expect(await generationsOf(cluster)).toEqual(generations);
+    expect(await cluster.metrics("baton_frontend_requests_total", { code: "worker_lost" })).toBe(0);
   });
 
   it("finishes streams that an outage of half a second interrupts", async () => {
