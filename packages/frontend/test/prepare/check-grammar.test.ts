@@ -10,7 +10,7 @@ const outputOf = (schema: object): WantedOutput => ({
 
 describe("the check of a grammar", () => {
   it.each([
-    ["unsupported", { type: "integer", minimum: 3 }, "minimum"],
+    ["unsupported", { type: "number", minimum: 3 }, "minimum"],
     ["unsupported", { allOf: [{ type: "object" }, { type: "object" }] }, "allOf"],
     ["invalid_request", { enum: [] }, "enum"],
     ["invalid_request", { $ref: "#/$defs/none" }, "nothing at"],

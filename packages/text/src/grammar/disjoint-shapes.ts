@@ -89,6 +89,7 @@ function typesOf(shape: ValueShape): ReadonlySet<string> | null {
     case "formatted":
       return new Set(["string"]);
     case "integer":
+    case "range":
       return new Set(["number"]);
     default:
       return new Set([shape.kind]);

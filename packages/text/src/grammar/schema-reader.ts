@@ -1,7 +1,14 @@
 import { areDisjoint } from "./disjoint-shapes.ts";
 import { invalidGrammar, unsupportedGrammar } from "./grammar-errors.ts";
 import type { ReadingEffort } from "./reading-effort.ts";
-import { readArray, readObject, readString } from "./schema-types.ts";
+import {
+  numberBounds,
+  readArray,
+  readInteger,
+  readNumber,
+  readObject,
+  readString,
+} from "./schema-types.ts";
 import { findSelfReference } from "./self-references.ts";
 import type { OutputShape, ValueShape } from "./value-shape.ts";
 
@@ -11,14 +18,21 @@ export type SchemaObject = Readonly<Record<string, unknown>>;
 /** Keywords that narrow what is valid and are followed. Whatever JSON Schema does not know is an annotation. */
 const followed = new Set([
   ...["$ref", "const", "enum", "anyOf", "oneOf", "allOf", "type"],
-  ...["minLength", "maxLength", "format"],
+  ...["minLength", "maxLength", "format", ...numberBounds],
   ...["properties", "required", "additionalProperties"],
   ...["items", "prefixItems", "minItems", "maxItems"],
 ]);
 /** Keywords that narrow what is valid and are not followed, unless they say just this. */
 const refused: ReadonlyMap<string, unknown> = new Map<string, unknown>([
-  ...never("multipleOf", "minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "pattern"),
-  ...never("contains", "minContains", "maxContains", "maxProperties", "propertyNames"),
+  ...never(
+    "multipleOf",
+    "pattern",
+    "contains",
+    "minContains",
+    "maxContains",
+    "maxProperties",
+    "propertyNames",
+  ),
   ...never("patternProperties", "dependentRequired", "dependentSchemas", "dependencies", "not"),
   ...never("if", "then", "else", "$dynamicRef", "$recursiveRef"),
   ["uniqueItems", false],
@@ -96,6 +110,10 @@ export class SchemaReader {
         return readArray(schema, (inner) => this.shapeOf(inner));
       case "string":
         return readString(schema);
+      case "number":
+        return readNumber(schema);
+      case "integer":
+        return readInteger(schema);
       default:
         return { kind: type };
     }
@@ -225,8 +243,10 @@ function typesOf(schema: SchemaObject, narrowing: ReadonlySet<string>): readonly
       return known;
     });
   }
-  const has = (...keywords: string[]): boolean => keywords.some((word) => narrowing.has(word));
+  const has = (...keywords: readonly string[]): boolean =>
+    keywords.some((word) => narrowing.has(word));
   if (has("properties", "required", "additionalProperties")) return ["object"];
   if (has("items", "prefixItems", "minItems", "maxItems")) return ["array"];
-  return has("minLength", "maxLength", "format") ? ["string"] : [];
+  if (has("minLength", "maxLength", "format")) return ["string"];
+  return has(...numberBounds) ? ["number"] : [];
 }

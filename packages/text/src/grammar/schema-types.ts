@@ -2,13 +2,21 @@
 
 import { invalidGrammar, unsupportedGrammar } from "./grammar-errors.ts";
 import type { SchemaObject } from "./schema-reader.ts";
-import type { ArrayShape, ObjectShape, StringFormat, ValueShape } from "./value-shape.ts";
+import {
+  type ArrayShape,
+  maxWholeNumber,
+  type ObjectShape,
+  type StringFormat,
+  type ValueShape,
+} from "./value-shape.ts";
 
 /** Reads a schema inside of another one. */
 type ReadInner = (schema: unknown) => ValueShape;
 
 /** Lengths beyond this are refused: what counts them grows with them. */
 const maxBound = 2_000;
+/** The keywords that bound numbers. */
+export const numberBounds = ["minimum", "exclusiveMinimum", "maximum", "exclusiveMaximum"] as const;
 const formats: readonly StringFormat[] = ["date", "time", "date-time", "uuid"];
 
 export function readString(schema: SchemaObject): ValueShape {
@@ -24,6 +32,35 @@ export function readString(schema: SchemaObject): ValueShape {
   }
   checkOrder(minLength ?? 0, maxLength, "Length");
   return { kind: "string", minLength: minLength ?? 0, maxLength };
+}
+
+export function readNumber(schema: SchemaObject): ValueShape {
+  const bound = numberBounds.find((keyword) => schema[keyword] !== undefined);
+  if (bound !== undefined) throw unsupportedGrammar(`${bound} of numbers that are no integers`);
+  return { kind: "number" };
+}
+
+export function readInteger(schema: SchemaObject): ValueShape {
+  const [least, above, most, below] = numberBounds.map((keyword) => limitOf(schema, keyword));
+  const min = Math.max(
+    Math.ceil(least ?? Number.NEGATIVE_INFINITY),
+    Math.floor(above ?? Number.NEGATIVE_INFINITY) + 1,
+  );
+  const max = Math.min(
+    Math.floor(most ?? Number.POSITIVE_INFINITY),
+    Math.ceil(below ?? Number.POSITIVE_INFINITY) - 1,
+  );
+  if (min > max) throw invalidGrammar("no integer is within the bounds");
+  if (min > maxWholeNumber || max < -maxWholeNumber) {
+    throw unsupportedGrammar("bounds of integers of more than fifteen digits");
+  }
+  // An integer without bounds has no more digits either.
+  if (min <= -maxWholeNumber && max >= maxWholeNumber) return { kind: "integer" };
+  return {
+    kind: "range",
+    min: Math.max(min, -maxWholeNumber),
+    max: Math.min(max, maxWholeNumber),
+  };
 }
 
 export function readArray(schema: SchemaObject, readInner: ReadInner): ArrayShape {
@@ -77,6 +114,15 @@ function namesOf(schema: SchemaObject): ReadonlySet<string> {
     throw invalidGrammar("required is no list of names");
   }
   return new Set(names as readonly string[]);
+}
+
+function limitOf(schema: SchemaObject, keyword: string): number | null {
+  const limit = schema[keyword];
+  if (limit === undefined) return null;
+  // Earlier drafts have true and false beside minimum and maximum.
+  if (typeof limit === "boolean") throw unsupportedGrammar(`${keyword} that is no number`);
+  if (typeof limit !== "number") throw invalidGrammar(`${keyword} is no number`);
+  return limit;
 }
 
 function boundOf(schema: SchemaObject, keyword: string): number | null {

@@ -3,6 +3,9 @@
 /** What kind of text a string must be. */
 export type StringFormat = "date" | "time" | "date-time" | "uuid";
 
+/** The greatest integer of an output, and the least without its sign: fifteen digits, which any reader keeps exactly. */
+export const maxWholeNumber = 999_999_999_999_999;
+
 export type ValueShape =
   /** Any JSON value. */
   | { readonly kind: "any" }
@@ -12,6 +15,8 @@ export type ValueShape =
   | { readonly kind: "string"; readonly minLength: number; readonly maxLength: number | null }
   | { readonly kind: "formatted"; readonly format: StringFormat }
   | { readonly kind: "number" | "integer" | "boolean" | "null" }
+  /** An integer from `min` to `max`, both included and of at most fifteen digits. */
+  | { readonly kind: "range"; readonly min: number; readonly max: number }
   | ObjectShape
   | ArrayShape
   | { readonly kind: "choice"; readonly options: readonly ValueShape[] }

@@ -39,6 +39,7 @@ describe("areDisjoint", () => {
 
   it.each<[string, ValueShape[]]>([
     ["integers are numbers", [{ kind: "integer" }, { kind: "number" }]],
+    ["so are some of them", [{ kind: "range", min: 1, max: 2 }, { kind: "number" }]],
     ["anything is a text, too", [{ kind: "any" }, string]],
     ["a date is a text", [{ kind: "formatted", format: "date" }, string]],
     ["a constant is in both", [literals("a"), literals("b", "a")]],

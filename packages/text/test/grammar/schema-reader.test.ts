@@ -17,6 +17,10 @@ describe("SchemaReader", () => {
     [{ title: "x", "x-mine": 3 }, { kind: "any" }],
     [{ type: "integer" }, { kind: "integer" }],
     [
+      { type: "integer", minimum: 1, maximum: 5 },
+      { kind: "range", min: 1, max: 5 },
+    ],
+    [
       { type: ["boolean", "null"] },
       { kind: "choice", options: [{ kind: "boolean" }, { kind: "null" }] },
     ],

@@ -1,5 +1,11 @@
 import { describe, expect, it } from "vitest";
-import { readArray, readObject, readString } from "../../src/grammar/schema-types.ts";
+import {
+  readArray,
+  readInteger,
+  readNumber,
+  readObject,
+  readString,
+} from "../../src/grammar/schema-types.ts";
 import type { ValueShape } from "../../src/grammar/value-shape.ts";
 
 /** Reads inner schemas that are a shape's kind. */
@@ -33,6 +39,49 @@ describe("readString", () => {
     [{ minLength: 3, maxLength: 2 }, "invalid_request", "minLength"],
   ])("refuses %j", (schema, code, what) => {
     expect(() => readString(schema)).toThrowError(refusal(code, what));
+  });
+});
+
+describe("readInteger", () => {
+  it.each([
+    [{}, { kind: "integer" }],
+    [
+      { minimum: 0, maximum: 10 },
+      { kind: "range", min: 0, max: 10 },
+    ],
+    [
+      { exclusiveMinimum: 0, exclusiveMaximum: 10 },
+      { kind: "range", min: 1, max: 9 },
+    ],
+    [
+      { minimum: 0.5, exclusiveMaximum: 2.5 },
+      { kind: "range", min: 1, max: 2 },
+    ],
+    [
+      { minimum: 1, exclusiveMinimum: 4 },
+      { kind: "range", min: 5, max: 999_999_999_999_999 },
+    ],
+    [{ maximum: -1 }, { kind: "range", min: -999_999_999_999_999, max: -1 }],
+    [{ minimum: Number.MIN_SAFE_INTEGER, maximum: Number.MAX_SAFE_INTEGER }, { kind: "integer" }],
+  ])("reads %j", (schema, shape) => {
+    expect(readInteger(schema)).toEqual(shape);
+  });
+
+  it.each([
+    [{ minimum: 3, maximum: 2 }, "invalid_request", "within the bounds"],
+    [{ exclusiveMinimum: 1, exclusiveMaximum: 2 }, "invalid_request", "within the bounds"],
+    [{ minimum: "1" }, "invalid_request", "minimum is no number"],
+    [{ minimum: 1, exclusiveMinimum: true }, "unsupported", "exclusiveMinimum"],
+    [{ minimum: 1e15 }, "unsupported", "fifteen digits"],
+  ])("refuses %j", (schema, code, what) => {
+    expect(() => readInteger(schema)).toThrowError(refusal(code, what));
+  });
+});
+
+describe("readNumber", () => {
+  it("reads numbers without bounds alone", () => {
+    expect(readNumber({})).toEqual({ kind: "number" });
+    expect(() => readNumber({ maximum: 1 })).toThrowError(refusal("unsupported", "maximum"));
   });
 });
 

@@ -8,6 +8,7 @@ import type {
   StringFormat,
   ValueShape,
 } from "@baton/text";
+import { integersBetween } from "./integer-range.ts";
 
 /** Whitespace where JSON allows it: little, or a weak model would write nothing else. */
 const space = "space";
@@ -72,6 +73,8 @@ class GrammarWriter {
         return "decimal";
       case "integer":
         return "whole";
+      case "range":
+        return this.#rule(integersBetween(shape.min, shape.max));
       case "boolean":
         return "truth";
       case "null":

@@ -159,6 +159,12 @@ function plainText(shape: PlainShape, hash: number): string {
       return `${hash}.5`;
     case "integer":
       return String(hash);
+    case "range":
+      return String(
+        hash >= shape.min && hash <= shape.max
+          ? hash
+          : shape.min + (hash % (shape.max - shape.min + 1)),
+      );
     case "boolean":
       return hash % 2 === 0 ? "true" : "false";
     case "null":

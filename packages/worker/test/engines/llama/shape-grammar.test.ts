@@ -15,6 +15,12 @@ describe("writeShapeGrammar", () => {
     expect(rulesOf({ type: "integer" })).toEqual({ "definition-0": "whole", root: "definition-0" });
   });
 
+  it("keeps integers within their bounds", () => {
+    expect(rulesOf({ type: "integer", minimum: 1, maximum: 12 })["part-0"]).toBe(
+      '[1-9] | "1" ([0-2])',
+    );
+  });
+
   it("writes constants as they stand in JSON", () => {
     const rules = rulesOf({ enum: ['a"b\\c', null, { k: [1] }] });
 

@@ -98,6 +98,8 @@ describe("shapePieces", () => {
 
   it("writes no words where there is no such string", () => {
     expect(textOf({ type: "integer" }, 7, 100)).toBe("7");
+    expect(textOf({ type: "integer", minimum: 1, maximum: 9 }, 7, 100)).toBe("7");
+    expect(textOf({ type: "integer", minimum: -2, maximum: 2 }, 7, 100)).toBe("0");
   });
 
   it("refuses a value that must be huge", () => {
