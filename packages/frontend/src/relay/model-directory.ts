@@ -8,6 +8,7 @@ import {
   type WorkerType,
 } from "@baton/protocol";
 import type { ServingMode } from "../request/request-sink.ts";
+import { servedCard } from "./served-card.ts";
 
 /** The workers of one type and set of a model. */
 export interface ServedSet extends Pick<WorkerSetFacts, "workerType" | "set" | "needs"> {
@@ -17,7 +18,7 @@ export interface ServedSet extends Pick<WorkerSetFacts, "workerType" | "set" | "
 /** One model as requests meet it. */
 export interface ServedModel {
   readonly name: ModelName;
-  /** Null if no worker is known that says what the model is. */
+  /** What requests may ask of all workers that they go through. Null if no worker is known that says what the model is. */
   readonly card: ModelCard | null;
   /** How requests are served; null if they are not, and then `why` is set. */
   readonly mode: ServingMode | null;
@@ -75,9 +76,8 @@ function describe({ model, catalog, workers }: ModelView, whyNoText: WhyNoText):
     workers.map(({ registration, state }) => ({ registration, state, conflicts: [] })),
   );
   const { mode, why, missing, ambiguous } = modelReadiness(facts);
-  const speaker = workers.find(({ state }) => state === "live") ?? workers[0];
   const starts = workers.map(({ generation }) => generation);
-  const card = speaker?.registration.card ?? null;
+  const card = servedCard(workers, mode ?? null);
   return {
     name: model,
     card,
