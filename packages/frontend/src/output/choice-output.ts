@@ -72,16 +72,18 @@ export class ChoiceOutput {
 
   /** The text of all tokens taken so far that was not given out; null if there is nothing to say. */
   take(): OutputDelta | null {
-    if (this.#closedBy !== null || (this.#pending.length === 0 && this.#end === null)) return null;
+    const held = this.#heldTokens();
+    const due = this.#pending.length - held;
+    if (this.#closedBy !== null || (due === 0 && this.#end === null)) return null;
     const returnedBefore = this.#returned;
     const logprobs: OutputLogprob[] | null = this.#options.logprobs ? [] : null;
-    let text = this.#takeTokens(logprobs);
+    let text = this.#takeTokens(due, logprobs);
     if (this.#closedBy === null && this.#end !== null) text += this.#close();
     const tokens = this.#options.tokens
       ? this.#pending.slice(0, this.#returned - returnedBefore)
       : null;
-    this.#pending = [];
-    this.#pendingLogprobs = [];
+    this.#pending = this.#pending.slice(due);
+    this.#pendingLogprobs = this.#pendingLogprobs.slice(due);
     return {
       choice: this.#choice,
       text,
@@ -92,9 +94,9 @@ export class ChoiceOutput {
     };
   }
 
-  #takeTokens(logprobs: OutputLogprob[] | null): string {
+  #takeTokens(due: number, logprobs: OutputLogprob[] | null): string {
     const pending = this.#pending;
-    const shown = this.#endsWithHiddenToken() ? pending.length - 1 : pending.length;
+    const shown = this.#end === "stop" && this.#isLastAnEnd() ? due - 1 : due;
     let text = "";
     for (let at = 0; at < shown && this.#closedBy === null; at += 1) {
       const id = pending[at] ?? 0;
@@ -103,7 +105,7 @@ export class ChoiceOutput {
       if (logprobs !== null) this.#takeLogprobs(logprobs, at, piece);
       text += this.#feed(piece);
     }
-    if (shown < pending.length && this.#closedBy === null) {
+    if (shown < due && this.#closedBy === null) {
       this.#returned += 1;
       if (logprobs !== null && this.#options.tokens) this.#takeLogprobs(logprobs, shown, "");
     }
@@ -119,10 +121,17 @@ export class ChoiceOutput {
     this.#textOffset += codePointCount(piece);
   }
 
-  /** The token that ended the generation is counted, and not shown. */
-  #endsWithHiddenToken(): boolean {
+  /**
+   * The token that ended the generation is counted, and not shown. Its engine may say only later that it was that one: until
+   * then, or until another token follows, it is held back.
+   */
+  #heldTokens(): number {
+    return this.#end === null && this.#isLastAnEnd() ? 1 : 0;
+  }
+
+  #isLastAnEnd(): boolean {
     const last = this.#pending.at(-1);
-    if (this.#end !== "stop" || last === undefined) return false;
+    if (last === undefined) return false;
     return this.#model.endsGeneration(last) || this.#options.stopTokenIds.includes(last);
   }
 

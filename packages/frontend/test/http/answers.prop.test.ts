@@ -18,6 +18,8 @@ interface Run {
   readonly stop: readonly string[];
   readonly logprobs: boolean;
   readonly endsByToken: boolean;
+  /** Whether the end is told behind the last token, and not with it. */
+  readonly isEndApart: boolean;
   readonly echo: boolean;
   /** How many tokens come in each frame, and whether text is taken after it. */
   readonly frames: readonly (readonly [tokens: number, isTaken: boolean])[];
@@ -50,6 +52,7 @@ const run: fc.Arbitrary<Run> = fc.record({
   stop: fc.array(stop, { maxLength: 3 }),
   logprobs: fc.boolean(),
   endsByToken: fc.boolean(),
+  isEndApart: fc.boolean(),
   echo: fc.boolean(),
   frames: fc.array(fc.tuple(fc.integer({ min: 1, max: 7 }), fc.boolean()), { minLength: 1 }),
 });
@@ -89,7 +92,8 @@ function play(one: Run, frames: Run["frames"], sink: AnswerSink): void {
       if (ended.has(choice)) return;
       const some = tokens.slice(offset, offset + size);
       sent[choice] = offset + some.length;
-      const isLast = offset + some.length === tokens.length;
+      const isLast =
+        offset + some.length === tokens.length && (some.length === 0 || !one.isEndApart);
       if (isLast) ended.add(choice);
       output.accept(entryOf(choice, offset, some, isLast, one));
     });

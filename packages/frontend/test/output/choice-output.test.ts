@@ -69,6 +69,27 @@ describe("the output of a choice", () => {
     expect(other.take()?.text).toBe("A");
   });
 
+  it("does not show it either where the end is told later, and shows it where others follow", () => {
+    const logprobs = (count: number) =>
+      Array.from({ length: count }, (_, at) => ({ chosen: -1 - at, top: [] }));
+    const ended = output({ stopTokenIds: [66], logprobs: true });
+    ended.accept(entry([65, 66], 0, { logprobs: logprobs(2) }));
+    const first = ended.take();
+    const between = ended.take();
+    ended.accept(entry([], 2, { end: stopEnd }));
+    const last = ended.take();
+    const others = output({ stopTokenIds: [66], logprobs: true });
+    others.accept(entry([66], 0, { logprobs: logprobs(1) }));
+    const nothing = others.take();
+    others.accept(entry([67], 1, { logprobs: logprobs(1), end: lengthEnd }));
+
+    expect([first?.text, first?.outputTokens, first?.logprobs?.length]).toEqual(["A", 1, 1]);
+    expect(between).toBeNull();
+    expect(last).toMatchObject({ text: "", outputTokens: 2, logprobs: [], finishReason: "stop" });
+    expect(nothing).toBeNull();
+    expect(others.take()).toMatchObject({ text: "BC", outputTokens: 2 });
+  });
+
   it("shows a stop token that did not end it", () => {
     const choice = output({ stopTokenIds: [66] });
 
