@@ -18,6 +18,7 @@ export {
 export { HeldProxy } from "./held-proxy.ts";
 export { samples } from "./metrics-page.ts";
 export { descendantsOf, isAlive } from "./process-table.ts";
+export { clientPython } from "./python-clients.ts";
 export { type ModelStatus, readStatus, type Status } from "./read-status.ts";
 export { describeWith } from "./requirements.ts";
 export { settles, waitUntil, within } from "./wait-until.ts";

@@ -3,9 +3,10 @@ import { natsAvailable } from "@baton/testing";
 import { findLlamaEngine } from "@baton/worker";
 import { describe, it, vi } from "vitest";
 import { hasDocker } from "../containers/images.ts";
+import { hasPythonClients } from "./python-clients.ts";
 
 /** What a suite may need that a machine may lack. */
-export type Need = "nats" | "llama" | "docker" | "openssl";
+export type Need = "nats" | "llama" | "docker" | "openssl" | "python-clients";
 
 interface Requirement {
   readonly isThere: boolean;
@@ -28,6 +29,11 @@ const requirements: Readonly<Record<Need, Requirement>> = {
     isThere: spawnSync("openssl", ["version"], { stdio: "ignore" }).status === 0,
     lacking: "no openssl",
     command: "apt-get install openssl",
+  },
+  "python-clients": {
+    isThere: hasPythonClients(),
+    lacking: "no Python clients",
+    command: "test/e2e/clients/python/install.sh",
   },
   llama: {
     isThere: (await findLlamaEngine()) !== undefined,
