@@ -102,7 +102,7 @@ class FrontendRelay implements FrontendCore {
     });
     this.#routers = new PeerWatch(
       context,
-      { roles: ["prefill-router", "decode-router"] },
+      { roles: ["prefill-router", "decode-router"], asksLost: true },
       {
         onLost: ({ heartbeat: { id, role } }) =>
           this.#relay.routerLost(id as ActorContext["id"], role as RouterRole),

@@ -39,6 +39,8 @@ export interface PeerWatchOptions {
   readonly probeIntervals?: number;
   /** Milliseconds between looks at all peers, default 50. */
   readonly sweepMs?: number;
+  /** Whether those that fell silent are asked from time to time if they still listen: `beside` needs to know. Default no. */
+  readonly asksLost?: boolean;
 }
 
 const defaultLeaseIntervals = 4.4;
@@ -53,8 +55,9 @@ const stalledSweeps = 6;
 const nobodyForMs = 100;
 /** A peer that leaves a question unanswered for this long, ms, is not well. */
 const unwellMs = 300;
-/** How often those that fell silent are asked whether they still listen, ms. */
-const lostAskMs = 500;
+/** How often those that fell silent are asked whether they still listen, ms, and for how long: that nobody does is said at once. */
+const lostAskMs = 1_000;
+const lostAnswerMs = 100;
 /** A server that takes longer than this to answer stood still, and so may all that passes through it. */
 const stalledBusMs = 300;
 /** How long a lost peer is remembered, so that an older generation of it is not taken for a new one. */
@@ -336,14 +339,14 @@ export class PeerWatch {
   #lookAtLost(watched: Watched, nowMs: number): void {
     const { mayListen, probedAtMs, lastProbeAtMs } = watched;
     if (mayListen && probedAtMs === null && nowMs - lastProbeAtMs >= lostAskMs) {
-      this.#probe(watched, lostAskMs).catch(() => undefined); // the outcome is in the record
+      this.#probe(watched, lostAnswerMs).catch(() => undefined); // the outcome is in the record
     }
     if (!mayListen && nowMs - watched.heardAtMs > forgetAfterMs) this.#watched.delete(watched.id);
   }
 
   #lose(watched: Watched, why: LostWhy): void {
     watched.isLost = true;
-    watched.mayListen = why === "silent";
+    watched.mayListen = why === "silent" && this.#options.asksLost === true;
     this.#context.log.info({ peer: watched.id, role: watched.role, why }, "peer lost");
     this.#tell(() => this.#listener.onLost?.(asPeer(watched), why));
   }

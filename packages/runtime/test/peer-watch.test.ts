@@ -22,7 +22,7 @@ const worker: ActorDefinition<null> = {
   }),
 };
 
-function world(flush: () => Promise<void> = () => Promise.resolve()) {
+function world(flush: () => Promise<void> = () => Promise.resolve(), asksLost = false) {
   const clock = new VirtualClock();
   const random = new SeededRandom(3);
   const network = new MemoryNetwork({ clock, random, minDelayMs: 0.1, maxDelayMs: 1 });
@@ -48,7 +48,7 @@ function world(flush: () => Promise<void> = () => Promise.resolve()) {
   });
   const watch = new PeerWatch(
     { bus: answering, clock: watcherProcess, subjects, log },
-    { roles: ["worker"] },
+    { roles: ["worker"], asksLost },
     {
       onAlive: ({ heartbeat }) => told.push(`${heartbeat.id} ${heartbeat.state}`),
       onLost: ({ heartbeat }, why) => told.push(`${heartbeat.id} lost ${why}`),
@@ -159,7 +159,7 @@ describe("PeerWatch", () => {
   });
 
   it("tells who is well beside one that hangs, until that one is back or gone from the bus", async () => {
-    const { clock, network, start, watch, since } = world();
+    const { clock, network, start, watch, since } = world(undefined, true);
     start("w-1");
     start("w-2");
     await clock.advanceBy(2_000);
@@ -179,6 +179,18 @@ describe("PeerWatch", () => {
     expect(beside()).toEqual(["w-2"]);
     network.kill(actorId("w-1"));
     expect(await since(() => beside() === null)).toBeLessThan(1_200);
+  });
+
+  it("leaves one that hangs alone once it is lost, unless it was told to ask on", async () => {
+    const { clock, network, start, watch } = world();
+    start("w-1");
+    await clock.advanceBy(2_000);
+
+    network.pause(actorId("w-1"));
+    await clock.advanceBy(3_000);
+
+    expect(watch.isAlive("w-1")).toBe(false);
+    expect(watch.beside("worker")).toBeNull();
   });
 
   it("takes a stopped heartbeat for a goodbye", async () => {
