@@ -60,6 +60,8 @@ export class SimCluster {
   readonly namespace: NamespaceName = namespaceName("simulation");
   /** Every life that was begun, dead ones included. */
   readonly processes: SimProcess[] = [];
+  /** Whose messages were on their way for long before the bus had them. */
+  readonly lateSenders = new Set<string>();
   readonly #plan: SimulationPlan;
   readonly #engine: EngineFactory;
   readonly #random: SeededRandom;
@@ -185,7 +187,10 @@ export class SimCluster {
     process.cuts += 1;
     const { cuts } = process;
     if (way !== "out") this.network.holdBack(actorId(id), "in");
-    if (way !== "in") this.network.holdBack(actorId(id), "out");
+    if (way !== "in") {
+      this.network.holdBack(actorId(id), "out");
+      this.lateSenders.add(id);
+    }
     this.clock.setTimer(pingsUnansweredMs, () => {
       const isSame = this.#living(id) === process && process.cuts === cuts;
       if (isSame && process.isWayCut) this.disconnect(id);

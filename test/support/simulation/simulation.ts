@@ -96,7 +96,7 @@ export class Simulation {
     );
     const bounds = {
       racks: new Map(racks),
-      lateSenders: lateSenders(plan),
+      lateSenders: this.#cluster.lateSenders,
       dropBoundMs: dropBoundMs(plan),
       orphanBoundMs: orphanBoundMs(plan),
     };
@@ -435,13 +435,6 @@ function orphanBoundMs({ shape, temper }: SimulationPlan): number {
 
 /** Where a release may get lost. */
 const lossyTempers: ReadonlySet<string> = new Set(["network", "outage", "everything"]);
-
-/** Whose messages may be on their way for long before the bus has them. */
-function lateSenders({ faults }: SimulationPlan): ReadonlySet<string> {
-  return new Set(
-    faults.flatMap((fault) => (fault.kind === "cut-way" && fault.way !== "in" ? [fault.id] : [])),
-  );
-}
 
 /** Whether nothing but clients goes away. */
 function isPeaceful({ temper }: SimulationPlan): boolean {
