@@ -35,7 +35,7 @@ export interface PeerWatchOptions {
   readonly roles: readonly ActorRole[];
   /** Silence after which a peer is lost, in its own heartbeat intervals, default 4.4: 1.1 s at 250 ms. */
   readonly leaseIntervals?: number;
-  /** Silence after which a peer is probed, in its own heartbeat intervals, default 1.4. */
+  /** Silence after which a peer is probed, in its own heartbeat intervals, default 1.8. */
   readonly probeIntervals?: number;
   /** Milliseconds between looks at all peers, default 50. */
   readonly sweepMs?: number;
@@ -44,8 +44,8 @@ export interface PeerWatchOptions {
 }
 
 const defaultLeaseIntervals = 4.4;
-/** A life sign that is a little late is reason enough to ask: a killed peer is known of within half a second. */
-const defaultProbeIntervals = 1.4;
+/** Late enough to be rare, and early enough to know of a killed peer within 0.7 s. */
+const defaultProbeIntervals = 1.8;
 /** Silence of a peer, in its heartbeat intervals, that the bus must have answered after before the peer is blamed for it. */
 const busAskIntervals = 2.2;
 const defaultSweepMs = 50;
