@@ -167,7 +167,7 @@ describe("PeerWatch", () => {
     expect(beside()).toBeNull();
 
     network.pause(actorId("w-1"));
-    expect(await since(() => beside() !== null)).toBeLessThan(800);
+    expect(await since(() => beside() !== null)).toBeLessThan(900);
     expect(beside()).toEqual(["w-2"]);
     await clock.advanceBy(5_000);
     expect(beside()).toEqual(["w-2"]);
