@@ -5,7 +5,7 @@ import { planSimulation } from "../support/simulation/plan-simulation.ts";
 import { runSeed } from "../support/simulation/run-seed.ts";
 import { withoutRealTime } from "../support/simulation/without-real-time.ts";
 
-describe("a simulated cluster", () => {
+describe("a simulated cluster", { timeout: 120_000 }, () => {
   it.each([1, 2, 3, 5, 8, 13, 21, 34, 55, 89, 144, 233])(
     "gives the same transcript twice for seed %i",
     async (seed) => {

@@ -45,7 +45,7 @@ function planWith(faults: readonly PlannedFault[]): SimulationPlan {
   };
 }
 
-describe("a failing plan", () => {
+describe("a failing plan", { timeout: 120_000 }, () => {
   it("shrinks to the one fault and the one request that break a promise", async () => {
     const drawn = planSimulation(1).actors;
     const worker = drawn.find(({ workerType }) => workerType === "decode")?.id ?? "";
