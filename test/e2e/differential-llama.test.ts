@@ -22,7 +22,7 @@ const bounds = {
   knownIds: 600,
   biasesGrammars: true,
 };
-/** What floats are rounded by where a prompt is computed in other pieces. */
+/** What the last digits of floats may be apart by. */
 const tolerance = 1e-5;
 
 describeWith(["nats", "llama"], "the llama engine, one request at a time", () => {
@@ -57,7 +57,7 @@ describeWith(["nats", "llama"], "the llama engine, one request at a time", () =>
             relayed: "relayed",
             alone: "alone",
             tolerance,
-            // The whole answer finds nothing in a cache, and the streamed one what that has left.
+            // The first answers find nothing in a cache, and the others what those have left.
             saltOf: (asked) => (asked === null ? `stops of ${index}` : `${index}`),
           },
           one,
