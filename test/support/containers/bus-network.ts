@@ -30,7 +30,13 @@ export class BusNetwork {
       .connect({ Container: container, EndpointConfig: { Aliases: [alias] } });
   }
 
+  /** Removes it, and whatever container is still on it: one that was being made when the suite gave up. */
   async remove(): Promise<void> {
+    const filters = { network: [this.name] };
+    const left = await this.#docker.listContainers({ all: true, filters });
+    await Promise.all(
+      left.map(({ Id }) => this.#docker.getContainer(Id).remove({ force: true, v: true })),
+    );
     await this.#docker.getNetwork(this.name).remove();
   }
 }

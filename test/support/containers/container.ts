@@ -1,7 +1,7 @@
 import { GenericContainer, type StartedTestContainer, Wait } from "testcontainers";
 import type { Docker } from "./engine.ts";
 
-const startTimeoutMs = 60_000;
+const startTimeoutMs = 120_000;
 const linesShown = 8;
 
 /** What a container is started with. */
@@ -20,6 +20,14 @@ export interface ContainerPlan {
   readonly saysOnceUp: RegExp;
 }
 
+/** Without the image's health check: dozens of them at once would keep a small machine busy. */
+class QuietContainer extends GenericContainer {
+  constructor(image: string) {
+    super(image);
+    this.createOpts.Healthcheck = { Test: ["NONE"] };
+  }
+}
+
 /** One container, which may be killed, paused and started again. */
 export class TestContainer {
   readonly plan: ContainerPlan;
@@ -29,7 +37,7 @@ export class TestContainer {
 
   static async start(docker: Docker, plan: ContainerPlan): Promise<TestContainer> {
     const files = Object.entries(plan.files ?? {});
-    const container = await new GenericContainer(plan.image)
+    const container = await new QuietContainer(plan.image)
       .withNetworkMode(plan.network)
       .withNetworkAliases(plan.alias)
       .withCommand([...plan.command])
@@ -83,11 +91,17 @@ export class TestContainer {
     await this.#findPorts();
   }
 
-  /** Freezes every process in it, as SIGSTOP does. */
+  /** Freezes every process in it, as SIGSTOP does. On a busy machine the engine gives up too soon, and is asked again. */
   async pause(): Promise<number> {
-    const atMs = performance.now();
-    await this.#raw.pause();
-    return atMs;
+    for (let triesLeft = 4; ; triesLeft -= 1) {
+      const atMs = performance.now();
+      try {
+        await this.#raw.pause();
+        return atMs;
+      } catch (error) {
+        if (triesLeft === 0 || !String(error).includes("unable to freeze")) throw error;
+      }
+    }
   }
 
   async resume(): Promise<number> {
