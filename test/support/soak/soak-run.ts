@@ -215,6 +215,8 @@ class Soak {
     await this.#rest(cluster);
     this.#ledger.settle();
     const found = await sampleActors(cluster, this.#probe, this.#monitor, this.#next);
+    const heaps = [...found].map(([id, { figures }]) => `${id} ${figures.heapUsed}`);
+    this.#options.onProgress?.(`bytes of heap: ${heaps.join(", ")}`);
     for (const [id, sample] of found) {
       const known = this.#samplesById.get(id);
       if (known === undefined) this.#samplesById.set(id, [sample]);

@@ -24,6 +24,7 @@ import type { Cluster } from "../up/cluster.ts";
 import { chooseEngine, type EngineChoice } from "../up/engine-choice.ts";
 import { serveExplain } from "../up/explain-route.ts";
 import { frontendFlags, upFrontendOptions } from "../up/frontend-flags.ts";
+import { collectWhenIdle, ownUse } from "../up/idle-collection.ts";
 import { startLocalCluster } from "../up/local-cluster.ts";
 import { type PlannedActor, planCluster, workerCounts } from "../up/plan.ts";
 import { startProcessCluster } from "../up/process-cluster.ts";
@@ -96,6 +97,8 @@ async function upOnBus(parts: Up, io: CommandIo): Promise<number> {
     AbortSignal.timeout(10_000),
   );
   const monitor = new ClusterMonitor({ bus: own, subjects, clock: io.clock });
+  // Processes of one actor each are left to V8: they are for speed.
+  const idle = config.processes ? null : collectWhenIdle(io.clock, ownUse());
   let cluster: Cluster | null = null;
   const admin = await startAdminServer({
     host: config.host,
@@ -120,6 +123,7 @@ async function upOnBus(parts: Up, io: CommandIo): Promise<number> {
       io,
     );
   } finally {
+    idle?.cancel();
     monitor.stop();
     await admin.close();
     await own.close();
