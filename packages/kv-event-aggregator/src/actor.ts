@@ -102,7 +102,10 @@ class KvEventAggregatorActor implements ActorInstance {
       bus.subscribe(subjects.getKvPositions(model), (message) => getKvPositions(state, message)),
       bus.subscribe(subjects.getKvHistory(model), (message) => getKvHistory(state, message)),
       bus.onState((next) => {
-        if (next === "connected") state.table.busRestored();
+        if (next !== "connected") return;
+        // A first batch that was missed leaves no gap: in a new epoch followers ask once more for what is not followed here.
+        this.#beginEpoch();
+        state.table.busRestored();
       }),
     );
     this.#counts = clock.setRepeating(heartbeatMs, () => {

@@ -210,6 +210,19 @@ describe("kv-event-aggregator", () => {
     expect(feed.entries.length).toBe(2);
   });
 
+  it("begins an epoch when it is back, so that followers ask for a first batch that it has missed", async () => {
+    const { cluster, feed, running, worker } = await started();
+    cluster.network.disconnect(running.id);
+    worker.store(1);
+    await cluster.clock.advanceBy(3_000);
+    cluster.network.reconnect(running.id);
+    await cluster.clock.advanceBy(50);
+    worker.store(2);
+    await cluster.clock.advanceBy(50);
+
+    expect(feed.epochs.at(-1)).toBeGreaterThan(running.generation);
+  });
+
   it("is silent beside an elder of its models, and takes over with an epoch of its own", async () => {
     const { cluster, feed, running, worker } = await started();
     const spare = cluster.start(kvEventAggregator, config, { id: "spare" });
