@@ -1,3 +1,3 @@
 import { seedSuite } from "../support/simulation/seed-suite.ts";
 
-seedSuite(1, 200);
+seedSuite(1, 125);

@@ -1,3 +1,3 @@
 import { seedSuite } from "../support/simulation/seed-suite.ts";
 
-seedSuite(251, 200);
+seedSuite(251, 125);

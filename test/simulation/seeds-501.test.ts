@@ -1,3 +1,3 @@
 import { seedSuite } from "../support/simulation/seed-suite.ts";
 
-seedSuite(501, 200);
+seedSuite(501, 125);

@@ -1,3 +1,3 @@
 import { seedSuite } from "../support/simulation/seed-suite.ts";
 
-seedSuite(751, 200);
+seedSuite(751, 125);
