@@ -3,7 +3,7 @@ import type { IncomingMessage } from "node:http";
 type Headers = Readonly<Record<string, string>>;
 
 const none: Headers = {};
-const exposed = "x-request-id, retry-after";
+const exposed = "x-request-id, retry-after, x-should-retry";
 /** How long a browser may keep what it was told, seconds: the most that Chromium takes. */
 const maxAgeSeconds = "7200";
 /** Names of headers as a browser lists them. */

@@ -29,6 +29,8 @@ export function errorAnswer(error: ServingError, frame: ErrorFrame): ErrorAnswer
     headers: {
       "content-type": "application/json; charset=utf-8",
       ...(waits ? { "retry-after": retryAfterSeconds } : {}),
+      // OpenAI's clients ask again after every 5xx unless they are told not to.
+      ...(status >= 500 && !rule.retryable ? { "x-should-retry": "false" } : {}),
       // Asking again over the same connection would come here again.
       ...(error.code === "draining" ? { connection: "close" } : {}),
     },

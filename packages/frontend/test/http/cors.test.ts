@@ -34,7 +34,7 @@ function corsOf({ headers }: Response): Readonly<Record<string, string>> {
   );
 }
 
-const shown = { "access-control-expose-headers": "x-request-id, retry-after" };
+const shown = { "access-control-expose-headers": "x-request-id, retry-after, x-should-retry" };
 
 describe("pages of other origins", () => {
   it("may do nothing unless they are configured", async () => {

@@ -30,6 +30,16 @@ describe("an error over HTTP", () => {
     expect(wait("invalid_request")).toBeUndefined();
   });
 
+  it("tells OpenAI's clients not to ask again where that cannot help", () => {
+    const told = (code: keyof typeof errorRules) =>
+      errorAnswer(new ServingError(code), frame).headers["x-should-retry"];
+
+    expect(told("internal")).toBe("false");
+    expect(told("worker_lost")).toBeUndefined();
+    expect(told("handoff_refused")).toBeUndefined();
+    expect(told("invalid_request")).toBeUndefined();
+  });
+
   it("says why a model is not ready, for programs too", () => {
     const error = new ServingError("not_ready", { problem: "no decode", why: "missing_decode" });
 
