@@ -1,7 +1,7 @@
 /** Hot path: once per request. Bench: scripts/measure-http.ts */
 import type { ServingError } from "@baton/protocol";
 import type { Exchange } from "./connections.ts";
-import { type ContentCoding, tooLarge, unfold } from "./content-coding.ts";
+import { type ContentCoding, tooLarge, Unfolder } from "./content-coding.ts";
 import { refusal } from "./error-body.ts";
 import { parseJsonBytes } from "./parse-json.ts";
 import { checkBodyHead } from "./request-head.ts";
@@ -27,6 +27,7 @@ export class BodyReceiver {
   readonly #limits: BodyReceiverLimits;
   #arriving = 0;
   #heldBytes = 0;
+  readonly #unfolder = new Unfolder();
 
   constructor(limits: BodyReceiverLimits) {
     this.#limits = limits;
@@ -65,8 +66,8 @@ export class BodyReceiver {
       this.#heldBytes -= length;
       pieces.length = 0;
     };
-    const end = (bytes: Buffer): void => {
-      if (isOver) return;
+    const end = (bytes: Buffer | null): void => {
+      if (isOver || bytes === null) return;
       stop();
       take(exchange, bytes, taker);
     };
@@ -91,8 +92,12 @@ export class BodyReceiver {
       const bytes =
         pieces.length === 1 && first !== undefined ? first : Buffer.concat(pieces, length);
       if (coding === null) end(bytes);
-      else unfold(coding, bytes, this.#limits.maxBodyBytes).then(end, refuse);
+      else this.#unfold(coding, bytes, () => !isOver).then(end, refuse);
     });
+  }
+
+  #unfold(coding: ContentCoding, bytes: Buffer, isWanted: () => boolean): Promise<Buffer | null> {
+    return this.#unfolder.unfold(coding, bytes, this.#limits.maxBodyBytes, isWanted);
   }
 
   #excess(length: number): ServingError | null {

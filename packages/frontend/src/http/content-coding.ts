@@ -8,6 +8,35 @@ export type ContentCoding = "gzip" | "deflate" | "br";
 export const contentCodings = "gzip, deflate, br";
 
 const chunkSize = 64 * 1024;
+/** Bodies that are unfolded at once: each may become as large as a body may be, whatever it took to send. */
+const mostAtOnce = 4;
+
+/** Unfolds bodies, a few at a time; others wait as they were sent. */
+export class Unfolder {
+  #running = 0;
+  readonly #waiting: (() => void)[] = [];
+
+  /** As `unfold`; null if it is not wanted any more when its turn has come. */
+  async unfold(
+    coding: ContentCoding,
+    bytes: Buffer,
+    maxBytes: number,
+    isWanted: () => boolean,
+  ): Promise<Buffer | null> {
+    if (this.#running >= mostAtOnce) {
+      await new Promise<void>((resolve) => this.#waiting.push(resolve));
+    } else {
+      this.#running += 1;
+    }
+    try {
+      return isWanted() ? await unfold(coding, bytes, maxBytes) : null;
+    } finally {
+      const next = this.#waiting.shift();
+      if (next === undefined) this.#running -= 1;
+      else next();
+    }
+  }
+}
 
 /**
  * Unfolds a body, off the event loop. Rejects with `payload_too_large` as soon as it passes `maxBytes`, and with
