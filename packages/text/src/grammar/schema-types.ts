@@ -74,11 +74,17 @@ export function readArray(schema: SchemaObject, readInner: ReadInner): ArrayShap
   const prefix = listed.slice(0, maxItems ?? listed.length).map(readInner);
   const others = isTuple ? true : (schema.items ?? true);
   const minRest = Math.max(0, minItems - prefix.length);
-  const isClosed = others === false || schema.additionalItems === false;
+  const isClosed = others === false || endsWithPrefix(schema);
   const maxRest = isClosed ? 0 : maxItems === null ? null : maxItems - prefix.length;
   if (maxRest !== null && minRest > maxRest) throw invalidGrammar("minItems asks for too many");
   const rest: ValueShape = maxRest === 0 ? { kind: "any" } : readInner(others);
   return { kind: "array", prefix, rest, minRest, maxRest };
+}
+
+/** Whether nothing may follow what is listed. `items` that are no list have evaluated all that does. */
+function endsWithPrefix({ items, additionalItems, unevaluatedItems }: SchemaObject): boolean {
+  const evaluatesAll = items !== undefined && !Array.isArray(items);
+  return additionalItems === false || (unevaluatedItems === false && !evaluatesAll);
 }
 
 export function readObject(schema: SchemaObject, readInner: ReadInner): ObjectShape {

@@ -105,6 +105,10 @@ describe("readArray", () => {
       { prefix: [{ kind: "null" }], maxRest: 0 },
     ],
     [
+      { prefixItems: ["null"], unevaluatedItems: false },
+      { prefix: [{ kind: "null" }], minRest: 0, maxRest: 0 },
+    ],
+    [
       { prefixItems: ["null"], items: true, minItems: 3 },
       { prefix: [{ kind: "null" }], rest: { kind: "any" }, minRest: 2, maxRest: null },
     ],
