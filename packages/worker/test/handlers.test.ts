@@ -8,9 +8,11 @@ beforeEach(() => {
   cluster = workerCluster();
 });
 
+const frameAStep = { "worker-type": "aggregated", "stream-interval-ms": 0 };
+
 describe("generate", () => {
   it("answers with one frame a step, and ends with a mark", async () => {
-    const worker = await cluster.startWorker({ "worker-type": "aggregated" });
+    const worker = await cluster.startWorker(frameAStep);
 
     const stream = cluster.frontend.generate(worker, "r1", { params: { maxTokens: 6 } });
     await cluster.until(() => cluster.frontend.endOf(stream) !== null);
@@ -27,7 +29,7 @@ describe("generate", () => {
   });
 
   it("puts all streams of a step into one frame", async () => {
-    const worker = await cluster.startWorker({ "worker-type": "aggregated" });
+    const worker = await cluster.startWorker(frameAStep);
 
     const streams = ["a", "b", "c", "d"].map((name, seed) =>
       cluster.frontend.generate(worker, name, { tokens: promptTokens(20, seed, 900) }),
@@ -40,7 +42,7 @@ describe("generate", () => {
 
   it("numbers the frames of each Frontend apart", async () => {
     const other = new FakeFrontend(cluster, "fe-2", 7);
-    const worker = await cluster.startWorker({ "worker-type": "aggregated" });
+    const worker = await cluster.startWorker(frameAStep);
 
     const mine = cluster.frontend.generate(worker, "r1");
     const theirs = other.generate(worker, "r2");
