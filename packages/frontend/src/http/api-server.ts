@@ -246,10 +246,14 @@ export class ApiServer {
   }
 }
 
-/** The model that a body means which names none. */
+/** The model that a body means which names none; null among several. Throws `not_ready` while there is none. */
 function onlyModel(directory: ModelDirectory): string | null {
   const [only, ...others] = directory.all();
-  return only === undefined || others.length > 0 ? null : only.name;
+  if (only === undefined) {
+    const problem = "the body names no model, and none is here yet";
+    throw new ServingError("not_ready", { problem, why: "no_workers" });
+  }
+  return others.length > 0 ? null : only.name;
 }
 
 /** What the framework refuses, in our own words. */

@@ -16,7 +16,10 @@ export interface ErrorFrame {
 }
 
 /** Seconds that a client waits before it asks again. */
-const retryAfterSeconds = "1";
+export const retryAfterSeconds = "1";
+/** Most characters of a message, and of the name of a field. */
+const mostMessage = 2_000;
+const mostParam = 300;
 const waitingStatuses: ReadonlySet<number> = new Set([429, 503, 529]);
 
 /** The OpenAI error body with `stage` and `request_id`, its status and its headers. */
@@ -42,16 +45,21 @@ export function errorAnswer(error: ServingError, frame: ErrorFrame): ErrorAnswer
 export function errorObject(error: ServingError, stage: RequestState, requestId: string) {
   const { param, why } = error.details;
   return {
-    message: messageOf(error),
+    message: shortened(messageOf(error), mostMessage),
     type: errorRules[error.code].type,
-    param: param ?? null,
+    param: typeof param === "string" ? shortened(param, mostParam) : null,
     code: error.code,
     stage,
     request_id: requestId,
     ...(typeof why === "string" && isWhy(error.code)
-      ? { why: { code: why, text: error.message } }
+      ? { why: { code: why, text: shortened(error.message, mostMessage) } }
       : {}),
   };
+}
+
+/** What is said of a request may be the client's own text, of any length. */
+function shortened(text: string, most: number): string {
+  return text.length <= most ? text : `${text.slice(0, most)}…`;
 }
 
 function isWhy(code: ErrorCode): boolean {

@@ -8,6 +8,8 @@ import { endOfString, isBeforeColon } from "./json-text.ts";
 export const maxDepth = 128;
 /** Most objects and arrays, and most keys of all objects: they cost far more than the bytes that they are written in. */
 export const maxContainers = 65_536;
+/** Schemas do not look at what it holds. */
+const prototypeKey = "__proto__";
 
 /** Reads the bytes of a body as JSON. A byte order mark is passed over. Throws as `parseJson` does. */
 export function parseJsonBytes(bytes: Buffer): unknown {
@@ -20,18 +22,21 @@ export function parseJsonBytes(bytes: Buffer): unknown {
 
 /**
  * Reads a body as JSON. Throws `invalid_request`: with the parser's own words; if one object has a key twice, of which
- * readers would take one or the other; if it is nested deeper than 128 or holds too many objects and arrays.
+ * readers would take one or the other; if a key is `__proto__`, which readers pass over; if it is nested deeper than 128 or holds too many objects and arrays.
  */
 export function parseJson(text: string): unknown {
   if (text === "") throw invalid("the body is empty; it must be a JSON object");
   // Before the parser, which would take 100 bytes of memory for each level of 8 million.
   const keys = countWrittenKeys(text);
   const value = parse(text);
-  if (countKeys(value) === keys) return value;
-  const twice = duplicateKey(text);
-  if (twice === null) return value;
-  const problem = `the key ${JSON.stringify(twice.key)} stands twice in one object`;
-  throw new ServingError("invalid_request", { param: twice.path, problem });
+  const twice = countKeys(value) === keys ? null : duplicateKey(text);
+  if (twice !== null) {
+    const problem = `the key ${JSON.stringify(twice.key)} stands twice in one object`;
+    throw new ServingError("invalid_request", { param: twice.path, problem });
+  }
+  const mayHold = text.includes(prototypeKey) || text.includes("\\u00");
+  if (mayHold && holdsPrototype(value)) throw invalid(`no key may be ${prototypeKey}`);
+  return value;
 }
 
 function parse(text: string): unknown {
@@ -111,6 +116,11 @@ function countKeys(value: unknown): number {
   count = values.length;
   for (const one of values) if (typeof one === "object") count += countKeys(one);
   return count;
+}
+
+function holdsPrototype(value: unknown): boolean {
+  if (typeof value !== "object" || value === null) return false;
+  return Object.hasOwn(value, prototypeKey) || Object.values(value).some(holdsPrototype);
 }
 
 function invalid(problem: string): ServingError {

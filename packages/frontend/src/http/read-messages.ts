@@ -20,10 +20,14 @@ function readMessage(message: BodyMessage, index: number): ChatMessage {
   if (message.role === "tool" || message.role === "function") {
     throw unsupported(`${at}.role`, `of '${message.role}' is not supported here`);
   }
+  const { content = null, refusal } = message;
+  if (content === null && message.role !== "assistant") {
+    throw invalid(`${at}.content`, `${at}.content is required`);
+  }
   return {
     // Templates know the system's turn by its older name.
     role: message.role === "developer" ? "system" : message.role,
-    content: contentText(message.content ?? "", at),
+    content: contentText(content ?? (typeof refusal === "string" ? refusal : ""), at),
     ...(typeof message.name === "string" ? { name: message.name } : {}),
   };
 }

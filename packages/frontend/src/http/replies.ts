@@ -5,7 +5,7 @@ import type { Random } from "@baton/runtime";
 import type { FastifyReply, FastifyRequest } from "fastify";
 import type { PlainReply } from "./answers.ts";
 import type { Cors } from "./cors.ts";
-import { type ErrorAnswer, errorAnswer } from "./error-body.ts";
+import { type ErrorAnswer, errorAnswer, retryAfterSeconds } from "./error-body.ts";
 import type { RequestFrame } from "./parse-body.ts";
 import { hasBody } from "./request-head.ts";
 import { clientRequestId, traceparent } from "./request-ids.ts";
@@ -87,7 +87,8 @@ export class Replies {
   }
 
   sendJson(request: FastifyRequest, reply: FastifyReply, body: string, status = 200): void {
-    const headers = { "content-type": jsonType };
+    const wait = status === 503 ? { "retry-after": retryAfterSeconds } : {};
+    const headers = { "content-type": jsonType, ...wait };
     this.writeWhole(request.raw, reply.raw, { status, headers, body });
   }
 

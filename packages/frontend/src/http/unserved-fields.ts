@@ -14,9 +14,12 @@ const is =
   (...neutral: readonly unknown[]): IsNeutral =>
   (value) =>
     neutral.includes(value);
-const isEmpty: IsNeutral = (value) =>
-  (Array.isArray(value) && value.length === 0) ||
-  (typeof value === "object" && value !== null && Object.keys(value).length === 0);
+const isEmptyList: IsNeutral = (value) => Array.isArray(value) && value.length === 0;
+const isEmptyMap: IsNeutral = (value) =>
+  typeof value === "object" &&
+  value !== null &&
+  !Array.isArray(value) &&
+  Object.keys(value).length === 0;
 
 /** How the output is made, in the words of engines that do more. */
 const unservedSampling: FieldTable = {
@@ -35,23 +38,23 @@ const unservedSampling: FieldTable = {
   skip_special_tokens: is(true),
   spaces_between_special_tokens: is(true),
   truncate_prompt_tokens: never,
-  allowed_token_ids: isEmpty,
-  bad_words: isEmpty,
-  logits_processors: isEmpty,
-  logprob_token_ids: isEmpty,
+  allowed_token_ids: isEmptyList,
+  bad_words: isEmptyList,
+  logits_processors: isEmptyList,
+  logprob_token_ids: isEmptyList,
   repetition_detection: never,
   thinking_token_budget: never,
   typical_p: is(1),
-  vllm_xargs: isEmpty,
-  extra_args: isEmpty,
+  vllm_xargs: isEmptyMap,
+  extra_args: isEmptyMap,
 };
 
 /** Fields that would change the answer and are not served: ignoring one would be a wrong answer. */
 const unservedFields: FieldTable = {
   ...unservedSampling,
-  tools: isEmpty,
+  tools: isEmptyList,
   tool_choice: is("none", "auto"),
-  functions: isEmpty,
+  functions: isEmptyList,
   function_call: is("none", "auto"),
   modalities: (value) => Array.isArray(value) && value.every((one) => one === "text"),
   audio: never,
@@ -64,12 +67,12 @@ const unservedFields: FieldTable = {
   return_tokens_as_token_ids: is(false),
   continue_final_message: is(false),
   chat_template: never,
-  chat_template_kwargs: isEmpty,
-  documents: isEmpty,
-  mm_processor_kwargs: isEmpty,
-  media_io_kwargs: isEmpty,
-  prompt_embeds: isEmpty,
-  features: isEmpty,
+  chat_template_kwargs: isEmptyList,
+  documents: isEmptyList,
+  mm_processor_kwargs: isEmptyList,
+  media_io_kwargs: isEmptyList,
+  prompt_embeds: isEmptyList,
+  features: isEmptyList,
   priority: is(0),
   lora: never,
 };
@@ -91,7 +94,7 @@ const unservedAt: Readonly<Record<BodyKind, FieldTable>> = {
 const unservedNvextFields: FieldTable = {
   greed_sampling: is(false),
   use_raw_prompt: is(false),
-  token_data: isEmpty,
+  token_data: isEmptyList,
   max_thinking_tokens: never,
   metadata_upload: never,
 };

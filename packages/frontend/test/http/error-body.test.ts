@@ -40,6 +40,13 @@ describe("an error over HTTP", () => {
     expect(told("invalid_request")).toBeUndefined();
   });
 
+  it("cuts short what the client wrote itself", () => {
+    const param = "k".repeat(1_000_000);
+    const error = new ServingError("unsupported", { param, problem: `${param} is not supported` });
+
+    expect(errorAnswer(error, frame).body.length).toBeLessThan(3_000);
+  });
+
   it("says why a model is not ready, for programs too", () => {
     const error = new ServingError("not_ready", { problem: "no decode", why: "missing_decode" });
 

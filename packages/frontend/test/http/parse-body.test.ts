@@ -157,6 +157,11 @@ describe("a chat body", () => {
       "unsupported messages[0].role: messages[0].role of 'tool' is not supported here",
     ],
     [
+      "a user's turn without content",
+      { messages: [{ role: "user" }] },
+      "invalid_request messages[0].content: messages[0].content is required",
+    ],
+    [
       "content of another kind",
       { messages: [{ role: "user", content: 5 }] },
       "invalid_request messages[0].content: messages[0].content must be a string or an array of content parts",

@@ -11,6 +11,19 @@ function problemOf(read: () => unknown): { code: string; message: string; param?
   throw new Error("nothing was refused");
 }
 
+describe("the key __proto__", () => {
+  it.each(['{"a":{"__proto__":1}}', '{"a":[{"__pro\\u0074o__":1}]}', '{"\\u005f_proto__":{}}'])(
+    "is refused in %s",
+    (text) => {
+      expect(() => parseJson(text)).toThrow("no key may be __proto__");
+    },
+  );
+
+  it("may stand in texts", () => {
+    expect(parseJson('{"a":"__proto__ \\u005f"}')).toEqual({ a: "__proto__ _" });
+  });
+});
+
 describe("a body as JSON", () => {
   it.each([
     '{"a":[1]}',

@@ -14,6 +14,8 @@ describe("fields that are not served", () => {
     expect(refusing({ tool_choice: "required" })).toThrow();
     expect(refusing({ reasoning_effort: "high" })).toThrow();
     expect(refusing({ include_stop_str_in_output: true })).toThrow();
+    expect(refusing({ tools: {} })).toThrow();
+    expect(refusing({ vllm_xargs: [] })).toThrow();
   });
 
   it("are let by when they say what is the case anyway", () => {

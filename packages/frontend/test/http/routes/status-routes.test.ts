@@ -6,6 +6,7 @@ const rigWith = apiRigs();
 
 async function health(url: string) {
   const response = await fetch(`${url}/health`);
+  expect(response.headers.get("retry-after")).toBe(response.status === 503 ? "1" : null);
   return { status: response.status, body: healthAnswer.parse(await response.json()) };
 }
 

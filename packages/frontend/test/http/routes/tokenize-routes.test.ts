@@ -73,6 +73,13 @@ describe("tokenizing", () => {
     expect(`${error.code} ${error.param}: ${error.message}`).toBe(refusal);
   });
 
+  it("is not ready where a model that is not named may still come", async () => {
+    expect(await post("/tokenize", { prompt: "a" }, [])).toMatchObject({
+      status: 503,
+      body: { error: { code: "not_ready", why: { code: "no_workers" } } },
+    });
+  });
+
   it("needs a model where there are several", async () => {
     expect(await post("/tokenize", { prompt: "a" }, ["m", "n"])).toMatchObject({
       status: 400,
