@@ -112,8 +112,14 @@ describeWith(["nats"], "a worker that is gone while it has work", () => {
     "ends its streams once each, after %s of the decode worker",
     async (signal, limitMs) => {
       const streams = [ask("one"), ask("two"), ask("three"), ask("four")];
-      await Promise.all(streams.map(({ stream }) => stream.begun()));
       const places = await Promise.all(streams.map((asked) => bring(asked, "decode.streaming")));
+      // Short prompts cost the same everywhere, so that chance decides: until each of both workers has some.
+      while (new Set(places).size < 2) {
+        const more = ask(`another, after ${places.length}`);
+        streams.push(more);
+        places.push(await bring(more, "decode.streaming"));
+      }
+      await Promise.all(streams.map(({ stream }) => stream.begun()));
       const lost = places[0] ?? "";
       const before = { prefills: await started("prefills"), decodes: await started("decodes") };
       const lostBefore = await cluster.metrics("baton_worker_decodes_started_total", { id: lost });
