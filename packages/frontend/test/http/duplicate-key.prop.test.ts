@@ -43,7 +43,8 @@ describe("a key that stands twice", () => {
       fc.property(value, ({ text, isTwice }) => {
         expect(duplicateKey(text) !== null).toBe(isTwice);
         if (isTwice) expect(() => parseJson(text)).toThrow(/stands twice/);
-        else if (text.includes("__proto__")) expect(() => parseJson(text)).toThrow(/no key may be/);
+        else if (/"__proto__"\s*:/.test(text))
+          expect(() => parseJson(text)).toThrow(/no key may be/);
         else expect(parseJson(text)).toEqual(JSON.parse(text));
       }),
       { numRuns: 1_000 },
