@@ -24,6 +24,22 @@ describe("fields that are not served", () => {
     ).not.toThrow();
   });
 
+  it.each([
+    "chat_template_kwargs",
+    "mm_processor_kwargs",
+    "media_io_kwargs",
+    "features",
+    "extra_args",
+  ])("are let by when %s is an empty map", (field) => {
+    expect(refusing({ [field]: {} })).not.toThrow();
+    expect(refusing({ [field]: [] })).toThrow();
+  });
+
+  it("are refused in a chat that a completion has in another way", () => {
+    expect(() => refuseUnservedFields("chat", { best_of: 2 })).toThrow();
+    expect(() => refuseUnservedFields("chat", { best_of: 1 })).not.toThrow();
+  });
+
   it("are none of those that a map has by itself", () => {
     expect(refusing({ toString: 1, __proto__: 1, hasOwnProperty: 2 })).not.toThrow();
   });
