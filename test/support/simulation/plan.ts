@@ -1,4 +1,4 @@
-import type { ActorRole, RequestState } from "@baton/protocol";
+import { type ActorRole, type RequestState, requestStates } from "@baton/protocol";
 
 /** The byte that no message begins with: msgpack leaves it unused. */
 export const noiseByte = 0xc1;
@@ -68,17 +68,9 @@ export interface PlannedOutput {
 }
 
 /** The states of a request that somebody may leave in, and something may happen in. */
-export const openStates: readonly RequestState[] = [
-  "received",
-  "preparing",
-  "prefill.queued",
-  "prefill.running",
-  "decode.routing",
-  "handoff",
-  "decode.queued",
-  "decode.running",
-  "decode.streaming",
-];
+export const openStates: readonly RequestState[] = requestStates.filter(
+  (state) => !["completed", "failed", "cancelled"].includes(state),
+);
 
 /** How a client goes away before its answer is complete. */
 export type PlannedLeave =
