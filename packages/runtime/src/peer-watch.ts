@@ -154,6 +154,11 @@ export class PeerWatch {
     return generation === undefined || watched.heartbeat.generation === generation;
   }
 
+  /** Whether a peer was heard, and is lost. */
+  hasLost(id: string): boolean {
+    return this.#watched.get(id as ActorId)?.isLost === true;
+  }
+
   /** A peer that lives. */
   peer(id: string): Peer | null {
     const watched = this.#watched.get(id as ActorId);

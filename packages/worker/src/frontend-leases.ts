@@ -4,7 +4,9 @@ import type { RequestTable } from "./request-table.ts";
 
 /** A Frontend that sends work and no heartbeat is given up after this. */
 const strangerMs = 3_000;
-const lookMs = 500;
+/** Work of one that is lost, which a router dispatched before it knew: one that is back after all says so within this many heartbeats. */
+const returnBeats = 2;
+const lookMs = 100;
 
 /** What the leases act on. */
 export interface FrontendLeasesDeps {
@@ -16,7 +18,7 @@ export interface FrontendLeasesDeps {
 
 /**
  * Notices Frontends that are gone, by their heartbeats, so that nothing is held for them. One that never was heard counts
- * as gone after 3 s, but not while this worker's own bus is down.
+ * as gone after 3 s, one that was lost before its work came after two heartbeats, but not while this worker's own bus is down.
  */
 export class FrontendLeases {
   readonly #deps: FrontendLeasesDeps;
@@ -71,9 +73,13 @@ export class FrontendLeases {
       }
       const sinceMs = this.#strangers.get(id) ?? nowMs;
       this.#strangers.set(id, sinceMs);
-      if (nowMs - sinceMs < strangerMs) continue;
+      const isLost = this.#watch.hasLost(id);
+      if (nowMs - sinceMs < (isLost ? returnBeats * context.heartbeatMs : strangerMs)) continue;
       this.#strangers.delete(id);
-      context.log.warn({ frontendId: id }, "frontend was never heard");
+      context.log.warn(
+        { frontendId: id },
+        isLost ? "frontend is not back" : "frontend was never heard",
+      );
       onLost(id, Number.POSITIVE_INFINITY);
     }
   }

@@ -40,6 +40,38 @@ describe("a lost Frontend", () => {
     },
   );
 
+  it("is sent no more for: what a router dispatched before it knew is aborted within a second", async () => {
+    const gone = new FakeFrontend(cluster, "fe-gone");
+    const worker = await cluster.startWorker({ "worker-type": "decode", "mock-decode-ms": 100 });
+    await cluster.clock.advanceBy(300);
+    gone.beat("stopped");
+    gone.isBeating = false;
+    await cluster.clock.advanceBy(100);
+
+    gone.generate(worker, "late", { params: { maxTokens: 1_000 } });
+    await cluster.clock.advanceBy(300);
+    const soon = await cluster.metric(worker, "baton_worker_sequences");
+    await cluster.clock.advanceBy(700);
+
+    expect(soon).toBe(1);
+    expect(await cluster.metric(worker, "baton_worker_sequences")).toBe(0);
+  });
+
+  it("that falls silent and is back before its next request keeps it", async () => {
+    const back = new FakeFrontend(cluster, "fe-back");
+    const worker = await cluster.startWorker({ "worker-type": "decode", "mock-decode-ms": 100 });
+    await cluster.clock.advanceBy(300);
+    back.isBeating = false;
+    await cluster.clock.advanceBy(2_000);
+
+    back.generate(worker, "kept", { params: { maxTokens: 1_000 } });
+    await cluster.clock.advanceBy(300);
+    back.isBeating = true;
+    await cluster.clock.advanceBy(2_000);
+
+    expect(await cluster.metric(worker, "baton_worker_sequences")).toBe(1);
+  });
+
   it("that was never heard has its work aborted when a later life of it is", async () => {
     const gone = new FakeFrontend(cluster, "fe-gone");
     gone.isBeating = false;
