@@ -168,7 +168,7 @@ export class Relay implements RequestPort {
     return new ServingError("overloaded", { problem: "too many requests at once" });
   }
 
-  #onState(request: RelayedRequest, state: RequestState, event: RequestEvent): void {
+  #onState(request: RelayedRequest, state: RequestState, event: RequestEvent | null): void {
     this.#state.transitions.add(request.model, request.transition(detailsOf(request, event)));
     switch (state) {
       case "preparing":
@@ -348,14 +348,14 @@ function measure({ metrics }: RelayState, request: RelayedRequest): void {
   metrics.cachedTokens.add(cachedTokens, { kind: "reused", model: request.model, role });
 }
 
-function errorOf(request: RelayedRequest, event: RequestEvent): ServingError {
-  if (event.type === "failed" || event.type === "lost") return event.error;
+function errorOf(request: RelayedRequest, event: RequestEvent | null): ServingError {
+  if (event?.type === "failed" || event?.type === "lost") return event.error;
   return new ServingError("deadline_exceeded", {
     problem: `the request was in ${request.stage} for longer than it may be`,
   });
 }
 
-function detailsOf(request: RelayedRequest, event: RequestEvent): TransitionDetails {
+function detailsOf(request: RelayedRequest, event: RequestEvent | null): TransitionDetails {
   switch (request.state) {
     case "received": {
       const { clientRequestId } = request.request;

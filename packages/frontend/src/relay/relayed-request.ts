@@ -1,4 +1,4 @@
-/** Hot path: one a request; `entered` about eight times. Budget with its machine 45 µs. Bench: bench/request/machine.bench.ts */
+/** Hot path: one a request; `entered` about eight times. Budget with its machine 45 µs. Bench: bench/request/request-run.bench.ts */
 import type {
   Leg,
   ModelName,
@@ -9,17 +9,12 @@ import type {
   TokenLogprobs,
   TransitionDetails,
 } from "@baton/protocol";
-import { createActor } from "xstate";
 import { promptReport } from "../output/prompt-report.ts";
 import type { RequestOutput } from "../output/request-output.ts";
 import type { PreparedRequest } from "../prepare/prepare-request.ts";
 import type { StateDeadlines } from "../request/deadlines.ts";
-import {
-  type RequestActor,
-  type RequestEffects,
-  type RequestEvent,
-  requestMachine,
-} from "../request/machine.ts";
+import type { RequestEvent } from "../request/machine.ts";
+import { type RequestEffects, RequestRun } from "../request/request-run.ts";
 import type { RequestSink, RequestSummary, ServingMode } from "../request/request-sink.ts";
 import type { ServingRequest } from "../request/serving-request.ts";
 import { type LegProgress, newLeg } from "./leg.ts";
@@ -30,7 +25,7 @@ export interface RelayHooks {
   readonly deadlines: StateDeadlines;
   readonly extendLeaseMs: number;
   /** A state begins or is passed. The record is up to date, `stage` is the state before. */
-  onState(request: RelayedRequest, state: RequestState, event: RequestEvent): void;
+  onState(request: RelayedRequest, state: RequestState, event: RequestEvent | null): void;
 }
 
 /** States in which prefill's KV is staged and may not have been fetched. */
@@ -68,7 +63,7 @@ export class RelayedRequest implements RequestEffects {
   firstOutputAtMs = 0;
   lastOutputAtMs = 0;
   readonly #hooks: RelayHooks;
-  readonly #machine: RequestActor;
+  readonly #run: RequestRun;
   readonly #states: RequestState[] = [];
   readonly #enteredAtMs: number[] = [];
 
@@ -86,19 +81,19 @@ export class RelayedRequest implements RequestEffects {
     this.sink = sink;
     this.#hooks = hooks;
     this.receivedAtMs = hooks.nowMs();
-    this.#machine = createActor(requestMachine, { input: { effects: this } });
+    this.#run = new RequestRun(this);
   }
 
   start(): void {
-    this.#machine.start();
+    this.#run.start();
   }
 
   /** Tells the machine. Nothing is heard after the end. */
   send(event: RequestEvent): void {
-    if (!this.isEnded) this.#machine.send(event);
+    if (!this.isEnded) this.#run.send(event);
   }
 
-  entered(state: RequestState, event: RequestEvent): void {
+  entered(state: RequestState, event: RequestEvent | null): void {
     const nowMs = this.#hooks.nowMs();
     this.state = state;
     this.#states.push(state);

@@ -38,11 +38,11 @@ const nextStates: Readonly<Record<RequestState, readonly RequestState[]>> = {
 };
 const finalStates: readonly RequestState[] = ["completed", "failed", "cancelled"];
 
+/** What xstate's own actor enters. */
 function walk(sent: readonly RequestEvent[]): RequestState[] {
   const entered: RequestState[] = [];
-  const actor = createActor(requestMachine, {
-    input: { effects: { entered: (state) => entered.push(state) } },
-  });
+  const enter = (_: unknown, { state }: { readonly state: RequestState }) => entered.push(state);
+  const actor = createActor(requestMachine.provide({ actions: { enter } }));
   actor.start();
   for (const event of sent) {
     // The relay drops what comes after the end, as here.
@@ -51,8 +51,7 @@ function walk(sent: readonly RequestEvent[]): RequestState[] {
   return entered;
 }
 
-const effects = { entered: () => undefined };
-const paths = getSimplePaths(requestMachine, { events, input: { effects } });
+const paths = getSimplePaths(requestMachine, { events });
 const sentOf = (path: (typeof paths)[number]): RequestEvent[] =>
   path.steps.map((step) => step.event as RequestEvent).filter((event) => events.includes(event));
 
@@ -75,7 +74,7 @@ describe("the request machine", () => {
   });
 
   it("ends exactly once, whatever it hears after", () => {
-    for (const path of getShortestPaths(requestMachine, { events, input: { effects } })) {
+    for (const path of getShortestPaths(requestMachine, { events })) {
       const sent = [...sentOf(path), { type: "cancelled" } as const, ...events];
       const ends = walk(sent).filter((state) => finalStates.includes(state));
       expect(ends).toHaveLength(1);
@@ -83,7 +82,7 @@ describe("the request machine", () => {
   });
 
   it("can fail, be lost, be cancelled or miss its deadline in every state that is not final", () => {
-    for (const path of getShortestPaths(requestMachine, { events, input: { effects } })) {
+    for (const path of getShortestPaths(requestMachine, { events })) {
       const before = walk(sentOf(path));
       if (finalStates.includes(before.at(-1)!)) continue;
       const after = (event: RequestEvent) => walk([...sentOf(path), event]).at(-1);

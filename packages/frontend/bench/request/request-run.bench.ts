@@ -1,6 +1,7 @@
 import { bench, describe } from "vitest";
 import { createActor } from "xstate";
 import { type RequestEvent, requestMachine } from "../../src/request/machine.ts";
+import { RequestRun } from "../../src/request/request-run.ts";
 
 const relay: readonly RequestEvent[] = [
   { type: "prepare" },
@@ -12,11 +13,18 @@ const relay: readonly RequestEvent[] = [
   { type: "finished" },
 ];
 
-describe("the machine of one request", () => {
-  let entered = 0;
-  const effects = { entered: () => (entered += 1) };
-  bench("create, start, the seven events of a relay", () => {
-    const actor = createActor(requestMachine, { input: { effects } });
+describe("one request: create, start, the seven events of a relay", () => {
+  const enter = () => undefined;
+
+  bench("moves asked for once", () => {
+    const run = new RequestRun({ entered: enter });
+    run.start();
+    for (const event of relay) run.send(event);
+  });
+
+  const machine = requestMachine.provide({ actions: { enter } });
+  bench("an xstate actor", () => {
+    const actor = createActor(machine);
     actor.start();
     for (const event of relay) actor.send(event);
   });

@@ -1,0 +1,103 @@
+import { type RequestState, requestStates, ServingError } from "@baton/protocol";
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { createActor } from "xstate";
+import { type RequestEvent, requestMachine } from "../../src/request/machine.ts";
+import { RequestRun } from "../../src/request/request-run.ts";
+
+const error = new ServingError("engine_failed");
+const events: readonly RequestEvent[] = [
+  { type: "prepare" },
+  { type: "route.prefill" },
+  { type: "route.decode" },
+  { type: "prefill.dispatched" },
+  { type: "prefill.done", ended: false },
+  { type: "prefill.done", ended: true },
+  { type: "decode.dispatched" },
+  { type: "first.token" },
+  { type: "finished" },
+  { type: "failed", error },
+  { type: "lost", error },
+  { type: "deadline.passed" },
+  { type: "cancelled" },
+];
+type Entered = readonly [RequestState, RequestEvent | null];
+
+function run(sent: readonly RequestEvent[]): Entered[] {
+  const entered: Entered[] = [];
+  const one = new RequestRun({ entered: (state, event) => entered.push([state, event]) });
+  one.start();
+  for (const event of sent) one.send(event);
+  return entered;
+}
+
+function actorRun(sent: readonly RequestEvent[]): Entered[] {
+  const entered: Entered[] = [];
+  const machine = requestMachine.provide({
+    actions: {
+      enter: ({ event }, { state }) => {
+        const isFirst = !events.includes(event);
+        entered.push([state, isFirst ? null : event]);
+      },
+    },
+  });
+  const actor = createActor(machine);
+  actor.start();
+  for (const event of sent) if (actor.getSnapshot().status === "active") actor.send(event);
+  return entered;
+}
+
+describe("a run of the request machine", () => {
+  it("enters what xstate's actor enters, with the same events, whatever is sent", () => {
+    const reached = new Set<RequestState>();
+    fc.assert(
+      fc.property(fc.array(fc.constantFrom(...events), { maxLength: 12 }), (sent) => {
+        const entered = run(sent);
+        for (const [state] of entered) reached.add(state);
+        expect(entered).toEqual(actorRun(sent));
+      }),
+      { numRuns: 3_000, seed: 1 },
+    );
+    expect([...reached].sort()).toEqual([...requestStates].sort());
+  });
+
+  it("acts on what is sent meanwhile afterwards, in order", () => {
+    const entered: RequestState[] = [];
+    const one: RequestRun = new RequestRun({
+      entered: (state) => {
+        if (state === "preparing") {
+          one.send({ type: "route.decode" });
+          one.send({ type: "first.token" });
+        }
+        entered.push(state);
+      },
+    });
+    one.start();
+
+    one.send({ type: "prepare" });
+
+    expect(entered).toEqual([
+      "received",
+      "preparing",
+      "decode.queued",
+      "decode.running",
+      "decode.streaming",
+    ]);
+  });
+
+  it("hears on after somebody who acts on a state has failed", () => {
+    const entered: RequestState[] = [];
+    const one = new RequestRun({
+      entered: (state) => {
+        entered.push(state);
+        if (state === "preparing") throw new Error("broken");
+      },
+    });
+    one.start();
+
+    expect(() => one.send({ type: "prepare" })).toThrow("broken");
+    one.send({ type: "cancelled" });
+
+    expect(entered).toEqual(["received", "preparing", "cancelled"]);
+  });
+});
