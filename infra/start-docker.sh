@@ -13,7 +13,8 @@ for file in /run/docker.pid /var/run/docker.pid; do
   if [ -e "$file" ] && ! grep -qs dockerd "/proc/$(cat "$file")/comm"; then rm -f "$file"; fi
 done
 # It starts its own containerd. In a session of its own it outlives this script and no terminal's signal reaches it.
-setsid dockerd </dev/null >"$log" 2>&1 &
+# Each container weighs as much as a process outside for the scheduler; below Docker's usual parent all of them together do.
+setsid dockerd --cgroup-parent=/ </dev/null >"$log" 2>&1 &
 for _ in $(seq 1 120); do
   if answers; then exit 0; fi
   sleep 0.25

@@ -25,12 +25,17 @@ if [ ${#missing[@]} -gt 0 ]; then
   DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends "${missing[@]}" >/dev/null
 fi
 
-# A daemon that was there stays; one of ours ends with us, and its containers before it.
+# Whether a process lives: one that has ended stays in the table until somebody asks for it, and in a container perhaps nobody does.
+lives() { grep -qs '^State:[[:space:]]*[^ZX[:space:]]' "/proc/$1/status"; }
+
+# A daemon that was there stays. One of ours ends with us, and before it what a command that was ended by force has left in it.
 end_daemon() {
-  local pid=$1
+  local pid=$1 left
+  left=$(docker ps -aq --filter label=org.testcontainers 2>/dev/null) && [ -z "$left" ] || docker rm -fv $left >/dev/null 2>&1 || true
+  docker network prune -f --filter label=baton.test >/dev/null 2>&1 || true
   kill "$pid" 2>/dev/null || return 0
-  for _ in $(seq 1 80); do
-    [ -e "/proc/$pid" ] || return 0
+  for _ in $(seq 1 120); do
+    lives "$pid" || return 0
     sleep 0.25
   done
   echo "dockerd ($pid) does not end" >&2

@@ -108,6 +108,12 @@ export class ContainerCluster {
     return await this.container(id, namespace).kill();
   }
 
+  /** Asks it to end, and waits for that. */
+  async stop(id: string): Promise<number> {
+    this.#away.add(id);
+    return await this.container(id).stop();
+  }
+
   async startAgain(id: string, namespace?: string): Promise<void> {
     await this.container(id, namespace).startAgain();
     this.#away.delete(keyOf(id, namespace));
@@ -124,11 +130,10 @@ export class ContainerCluster {
     return atMs;
   }
 
-  /** Takes a container off the private network. Resolves with `performance.now()` when that was asked for. */
+  /** Takes a container off the private network. Resolves with `performance.now()` when it is off. */
   async cut(id: string): Promise<number> {
-    const atMs = performance.now();
     await this.#network.cut(this.container(id).id);
-    return atMs;
+    return performance.now();
   }
 
   async heal(id: string): Promise<number> {

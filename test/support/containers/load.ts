@@ -1,3 +1,4 @@
+import { randomUUID } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
 import { type ApiError, ApiStream, post } from "../processes/api-client.ts";
 import { within } from "../processes/wait-until.ts";
@@ -16,11 +17,14 @@ export interface SeenAnswer {
   /** `ok`, the code of its one error, or `broken`: its connection ended with neither. */
   readonly outcome: string;
   readonly stage: string | null;
+  /** Its `x-request-id`. */
+  readonly id: string;
 }
 
 /** Clients that ask one request after the other, streams and whole answers in turn, until they are told to stop. */
 export class Load {
   readonly seen: SeenAnswer[] = [];
+  readonly #name = randomUUID().slice(0, 8);
   #isOver = false;
   readonly #clients: Promise<void>[];
 
@@ -31,6 +35,13 @@ export class Load {
       const frontend = names[index % names.length] ?? "";
       return this.#run(index, frontend, () => apis().get(frontend));
     });
+  }
+
+  /** Whether a Frontend has answered what it was asked since `sinceMs`. */
+  serves(frontend: string, sinceMs: number): boolean {
+    return this.seen.some(
+      (one) => one.frontend === frontend && one.outcome === "ok" && one.startedAtMs > sinceMs,
+    );
   }
 
   /** How many have ended since `sinceMs`, of those that began after it. */
@@ -48,12 +59,9 @@ export class Load {
   async #run(index: number, frontend: string, apiOf: () => string | undefined): Promise<void> {
     for (let round = 0; !this.#isOver; round += 1) {
       const startedAtMs = performance.now();
-      const [outcome, stage] = await ask(
-        apiOf(),
-        `client ${index}, round ${round}`,
-        round % 2 === 0,
-      );
-      this.seen.push({ frontend, startedAtMs, endedAtMs: performance.now(), outcome, stage });
+      const id = `${this.#name}-${index}-${round}`;
+      const [outcome, stage] = await ask(apiOf(), id, round % 2 === 0);
+      this.seen.push({ frontend, startedAtMs, endedAtMs: performance.now(), outcome, stage, id });
       if (outcome !== "ok") await sleep(patienceMs);
     }
   }
@@ -61,19 +69,21 @@ export class Load {
 
 async function ask(
   api: string | undefined,
-  prompt: string,
+  id: string,
   streams: boolean,
 ): Promise<readonly [string, string | null]> {
   if (api === undefined) return ["broken", null];
-  const body = { model: "mock", prompt, max_tokens: outputTokens };
+  const body = { model: "mock", prompt: id, max_tokens: outputTokens };
   if (streams) {
-    const stream = new ApiStream(api, "completions", body);
-    await within(answerMs, `a stream of ${prompt}`, stream.ended);
+    const stream = new ApiStream(api, "completions", body, id);
+    await within(answerMs, `the stream of ${id}`, stream.ended);
     if (stream.errors.length > 1) return ["several errors", null];
     return outcomeOf(stream.isDone, stream.errors[0]);
   }
   try {
-    const { status, body: answer } = await post(api, "completions", body);
+    const { status, body: answer } = await post(api, "completions", body, {
+      "x-request-id": id,
+    });
     return outcomeOf(status === 200, answer.error);
   } catch (error) {
     if (error instanceof Error && error.name === "TimeoutError") throw error;
