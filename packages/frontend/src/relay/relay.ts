@@ -257,7 +257,9 @@ export class Relay implements RequestPort {
     // Without a bus nothing can be heard, and that is no router's fault.
     if (this.#state.bus.state !== "connected") return;
     const problem = "no router said anything about the request";
-    request.send({ type: "lost", error: new ServingError("router_lost", { problem }) });
+    // Nor is it if the bus was away since the router was asked: the ask or its answer may have got lost.
+    const code = request.enteredAtMs < this.#state.busBackAtMs ? "bus_unavailable" : "router_lost";
+    request.send({ type: "lost", error: new ServingError(code, { problem }) });
   }
 
   #extendLease(request: RelayedRequest): void {

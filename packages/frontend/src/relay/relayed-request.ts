@@ -125,9 +125,14 @@ export class RelayedRequest implements RequestEffects {
     this.promptLogprobs = null;
   }
 
+  /** When the state began. */
+  get enteredAtMs(): number {
+    return this.#enteredAtMs.at(-1) ?? 0;
+  }
+
   /** The newest transition, as others may read it. */
   transition(details: TransitionDetails): RequestTransition {
-    return [this.id, this.state, this.#enteredAtMs.at(-1) ?? 0, details];
+    return [this.id, this.state, this.enteredAtMs, details];
   }
 
   /** The leg that is under way in this state; null before the first and after the end. */

@@ -62,6 +62,30 @@ describe("a peer that is gone", () => {
     expect(rig.cleanups).toEqual(["abort anywhere r1", "cancel prefill-router r1"]);
   });
 
+  it.each([
+    ["prefill", "settle", "prefill.queued"],
+    ["decode", "toDecodeRouting", "decode.routing"],
+  ] as const)(
+    "a router that says nothing of a %s that was asked for before the bus was away: bus_unavailable, and nobody is blamed",
+    async (_, reach, stage) => {
+      const rig = new RelayRig();
+      const one = rig.submit();
+      await rig.settle();
+      if (reach !== "settle") await rig[reach](one);
+      rig.network.disconnect(rig.frontendId);
+      await rig.settle(100);
+      rig.network.reconnect(rig.frontendId);
+      const other = rig.submit();
+
+      await rig.settle(1_400);
+      expect(one.sink.outcome()).toBe("running");
+      await rig.settle(300);
+
+      expect(one.sink.outcome()).toBe(`failed ${stage} bus_unavailable`);
+      expect(other.sink.outcome()).toBe("failed prefill.queued router_lost");
+    },
+  );
+
   it("the router that holds the request in its queue: router_lost", async () => {
     const rig = new RelayRig();
     const one = rig.submit();
