@@ -23,6 +23,8 @@ export interface ClusterViewOptions {
     /** Load reports of every model in the catalog. Without them `WorkerView.load` stays null. */
     readonly loads: boolean;
   };
+  /** Called for each life sign of a worker, listed or not. */
+  readonly onWorkerBeat?: (heartbeat: ActorHeartbeat) => void;
 }
 
 /** Silent intervals after which a listed worker that was never heard counts as lost, as for one that was heard. */
@@ -75,6 +77,7 @@ class FollowedClusterView implements ClusterView {
       { roles: ["worker"] },
       {
         onAlive: ({ heartbeat }) => this.#picture.hear(heartbeat),
+        onBeat: ({ heartbeat }) => options.onWorkerBeat?.(heartbeat),
         onLost: ({ heartbeat }, why) => this.#picture.lose(heartbeat.id, heartbeat.generation, why),
       },
     );

@@ -65,13 +65,17 @@ const playWorker = (cluster: MemoryCluster, id: string, generation = 1) =>
   new PlayedActor(cluster, { role: "worker", id, model, generation });
 
 async function started(options: { readonly loads?: boolean } = {}) {
+  const beats: string[] = [];
   const cluster = memoryCluster();
   const context = cluster.context({ role: "decode-router", id: "follower" });
-  const view = createClusterView(context, { follow: { loads: options.loads ?? true } });
+  const view = createClusterView(context, {
+    follow: { loads: options.loads ?? true },
+    onWorkerBeat: ({ id }) => beats.push(id),
+  });
   const lost: string[] = [];
   view.onWorkerLost(({ id }, why) => lost.push(`${id} ${why}`));
   await view.start();
-  return { cluster, context, view, lost };
+  return { cluster, context, view, lost, beats };
 }
 
 const states = (view: ReturnType<typeof createClusterView>) =>
@@ -92,6 +96,14 @@ describe("createClusterView", () => {
     discovery.publish([catalogWorker("p1")], { revision: 2 });
     await cluster.clock.advanceBy(10);
     expect(states(view)).toEqual({ p1: "live" });
+  });
+
+  it("tells each life sign of a worker, listed or not", async () => {
+    const { cluster, beats } = await started();
+    playWorker(cluster, "w1");
+    await cluster.clock.advanceBy(1_010);
+
+    expect(beats).toEqual(Array.from({ length: 5 }, () => "w1"));
   });
 
   it("asks again when a heartbeat is ahead of what it has heard", async () => {

@@ -10,7 +10,14 @@ import {
   type Timer,
 } from "@baton/runtime";
 import { type KvEventAggregatorConfig, kvEventAggregatorOptions } from "./config.ts";
-import { getKvHistory, getKvPositions, listed, relayBatch, workerLost } from "./handlers.ts";
+import {
+  getKvHistory,
+  getKvPositions,
+  listed,
+  relayBatch,
+  workerBeat,
+  workerLost,
+} from "./handlers.ts";
 import { HistoryClient } from "./history-client.ts";
 import { HistoryDesk } from "./history-desk.ts";
 import { aggregatorMetrics } from "./metrics.ts";
@@ -43,7 +50,10 @@ class KvEventAggregatorActor implements ActorInstance {
     this.#context = context;
     this.#config = config;
     const elders = new ElderWatch(context);
-    const view = createClusterView(context, { follow: { loads: false } });
+    const view = createClusterView(context, {
+      follow: { loads: false },
+      onWorkerBeat: (heartbeat) => workerBeat(this.#state, heartbeat),
+    });
     const client = new HistoryClient({
       bus: context.bus,
       subjects: context.subjects,
@@ -103,7 +113,7 @@ class KvEventAggregatorActor implements ActorInstance {
       bus.subscribe(subjects.getKvHistory(model), (message) => getKvHistory(state, message)),
       bus.onState((next) => {
         if (next !== "connected") return;
-        // A first batch that was missed leaves no gap: in a new epoch followers ask once more for what is not followed here.
+        // The last entries may be lost with the connection: a new epoch makes followers compare.
         this.#beginEpoch();
         state.table.busRestored();
       }),

@@ -1,5 +1,6 @@
 import type { ModelView, WorkerView } from "@baton/cluster-view";
 import {
+  type ActorHeartbeat,
   GetKvHistory,
   KvEvents,
   KvHistory,
@@ -7,6 +8,7 @@ import {
   KvPositions,
   modelName,
   ServingError,
+  type WorkerId,
 } from "@baton/protocol";
 import type { BusMessage } from "@baton/runtime";
 import type { ListedWorker } from "./source/source-table.ts";
@@ -20,6 +22,16 @@ export function relayBatch(state: AggregatorState, message: BusMessage): void {
   if (!state.elders.speaks) return;
   const batch = decoded(state, message, "kv events", KvEvents.decode);
   if (batch !== undefined) state.table.batch(batch);
+}
+
+/** A worker says how far it has come. Nothing else tells of a batch that was lost if no other follows it. */
+export function workerBeat({ elders, table }: AggregatorState, heartbeat: ActorHeartbeat): void {
+  if (!elders.speaks) return;
+  const workerId = heartbeat.id as WorkerId;
+  const { generation } = heartbeat;
+  for (const { dpRank, sequence } of heartbeat.kvBatches ?? []) {
+    table.reach({ workerId, generation, dpRank, sequence });
+  }
 }
 
 /** A worker is lost. One that says nothing may come back for a while; one that has left or was replaced may not. */

@@ -210,7 +210,26 @@ describe("kv-event-aggregator", () => {
     expect(feed.entries.length).toBe(2);
   });
 
-  it("begins an epoch when it is back, so that followers ask for a first batch that it has missed", async () => {
+  it.each([
+    ["the first", 0],
+    ["a later", 3],
+  ] as const)(
+    "gets back %s batch that was lost though no other follows it: its worker's heartbeats tell",
+    async (_, before) => {
+      const { cluster, feed, worker } = await started();
+      for (let block = 1; block <= before; block++) worker.store(block);
+      worker.store(before + 1, false);
+      await cluster.clock.advanceBy(400);
+
+      expect(feed.held("w1")).toEqual([...worker.source.cache].sort());
+      expect(feed.entries.length).toBe(before + 1);
+      const asks = worker.asks.length;
+      await cluster.clock.advanceBy(10_000);
+      expect(worker.asks.length).toBe(asks);
+    },
+  );
+
+  it("begins an epoch when it is back, so that followers compare: its last entries may be lost", async () => {
     const { cluster, feed, running, worker } = await started();
     cluster.network.disconnect(running.id);
     worker.store(1);

@@ -103,6 +103,7 @@ export class ActorHost implements RunningActor {
       set: facts.set ?? null,
       activation: facts.activation === undefined ? null : [...facts.activation],
       catalog: facts.catalog ?? null,
+      ...(facts.kvBatches === undefined ? {} : { kvBatches: [...facts.kvBatches] }),
       api: facts.api ?? null,
     };
   }

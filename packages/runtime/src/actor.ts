@@ -60,6 +60,7 @@ export interface HeartbeatFacts {
     readonly revision: number;
     readonly complete: boolean;
   };
+  readonly kvBatches?: readonly NonNullable<ActorHeartbeat["kvBatches"]>[number][];
 }
 
 /** One running actor, as the lifecycle drives it. */

@@ -23,6 +23,8 @@ export type LostWhy = "silent" | "no_responders" | "stopped" | "replaced";
 export interface PeerListener {
   /** A peer is heard for the first time, with a new generation, in another state, or again after it was lost. */
   onAlive?(peer: Peer): void;
+  /** Each life sign of a peer, after `onAlive` if that is called for it. */
+  onBeat?(peer: Peer): void;
   /**
    * A peer is gone. `why`: `silent` (no heartbeat for the lease), `no_responders` (its probes found nobody),
    * `stopped` (it said goodbye), `replaced` (a later generation of the same id is heard).
@@ -235,6 +237,7 @@ export class PeerWatch {
     };
     this.#watched.set(id, watched);
     this.#tellAlive(watched);
+    this.#tellBeat(watched);
   }
 
   #replace(watched: Watched, heartbeat: ActorHeartbeat): void {
@@ -256,6 +259,7 @@ export class PeerWatch {
     watched.isLost = false;
     watched.mayListen = false;
     if (hasChanged) this.#tellAlive(watched);
+    this.#tellBeat(watched);
   }
 
   #look(): void {
@@ -360,6 +364,10 @@ export class PeerWatch {
     const { id, heartbeat } = watched;
     this.#context.log.debug({ peer: id, role: watched.role, state: heartbeat.state }, "peer alive");
     this.#tell(() => this.#listener.onAlive?.(asPeer(watched)));
+  }
+
+  #tellBeat(watched: Watched): void {
+    this.#tell(() => this.#listener.onBeat?.(asPeer(watched)));
   }
 
   /** A listener's failure must not keep others from being told. */

@@ -30,6 +30,7 @@ function world(flush: () => Promise<void> = () => Promise.resolve(), asksLost = 
   const log = silentLogger();
   const startMs = clock.nowMs();
   const told: string[] = [];
+  const beats: string[] = [];
   const watcherProcess = new ProcessClock(clock);
   const bus = network.connect({
     id: actorId("watcher"),
@@ -51,6 +52,7 @@ function world(flush: () => Promise<void> = () => Promise.resolve(), asksLost = 
     { roles: ["worker"], asksLost },
     {
       onAlive: ({ heartbeat }) => told.push(`${heartbeat.id} ${heartbeat.state}`),
+      onBeat: ({ heartbeat }) => beats.push(`${heartbeat.id} ${heartbeat.sequence}`),
       onLost: ({ heartbeat }, why) => told.push(`${heartbeat.id} lost ${why}`),
     },
   );
@@ -74,7 +76,7 @@ function world(flush: () => Promise<void> = () => Promise.resolve(), asksLost = 
     expect(await clock.runUntilTrue(condition, 5_000)).toBe(true);
     return clock.nowMs() - fromMs;
   };
-  return { clock, network, watch, told, start, since, bus, startMs };
+  return { clock, network, watch, told, beats, start, since, bus, startMs };
 }
 
 describe("PeerWatch", () => {
@@ -92,6 +94,19 @@ describe("PeerWatch", () => {
     expect(watch.peer("w-1")?.heartbeat.state).toBe("ready");
     expect(watch.peers("worker").length).toBe(1);
     expect(watch.peers("frontend")).toEqual([]);
+  });
+
+  it("tells each life sign, but for a goodbye", async () => {
+    const { clock, beats, start } = world();
+    const actor = start("w-1");
+    await clock.advanceBy(5_000);
+    const last = actor.heartbeat().sequence;
+    expect(last).toBeGreaterThan(15);
+
+    await actor.kill();
+    await clock.advanceBy(2_000);
+
+    expect(beats).toEqual(Array.from({ length: last }, (_, sequence) => `w-1 ${sequence}`));
   });
 
   it("sees a killed peer in less than a second, by its probe", async () => {

@@ -115,6 +115,7 @@ class Worker implements ActorInstance {
       generation: this.#state?.generation ?? this.#context.generation,
       workerType: this.#config.workerType,
       set: setOf(this.#config),
+      kvBatches: this.#state?.kvEvents.newest() ?? [],
     };
   }
 

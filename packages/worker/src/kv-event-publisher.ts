@@ -102,6 +102,13 @@ export class KvEventPublisher {
     }
   }
 
+  /** The newest batch of each rank that has sent one. */
+  newest(): { readonly dpRank: number; readonly sequence: number }[] {
+    return [...this.#ranks].flatMap(([dpRank, { lastSequence: sequence }]) =>
+      sequence === 0 ? [] : [{ dpRank, sequence }],
+    );
+  }
+
   /**
    * The batches from `from` on if the ring has them all, so many as fit into an answer; else a page of a dump, the first of a
    * new one if the one that is meant is kept no more.

@@ -129,6 +129,8 @@ describe("what a worker keeps for others", () => {
       );
     const heard = cluster.kvEvents;
     expect(heard.map((batch) => batch.sequence)).toEqual(heard.map((_, i) => i + 1));
+    const newest = [{ dpRank: 0, sequence: heard.length }];
+    expect(worker.heartbeat().kvBatches).toEqual(newest);
 
     const tail = await history(2);
     const nothing = await history(heard.length + 1);

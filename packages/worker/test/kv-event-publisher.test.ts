@@ -62,6 +62,21 @@ describe("KvEventPublisher", () => {
     expect(unpackKvEvents(sent()[0]?.events ?? new Uint8Array())).toEqual([removed(1), removed(2)]);
   });
 
+  it("knows the newest batch of each rank that has sent one", () => {
+    const { events } = create();
+    events.history({ dpRank: 2, from: null, dump: null, page: 0 });
+    events.publish(0, [removed(1)]);
+    events.publish(1, [removed(2)]);
+    events.publish(0, [removed(3)]);
+
+    expect(events.newest()).toEqual([
+      { dpRank: 0, sequence: 2 },
+      { dpRank: 1, sequence: 1 },
+    ]);
+    events.restart(6, 3);
+    expect(events.newest()).toEqual([]);
+  });
+
   it("sends the first change at once, and those that follow too soon together when their time has come", async () => {
     const { clock, events, sent } = create([], false, 5);
     for (const n of [1, 2, 3]) {

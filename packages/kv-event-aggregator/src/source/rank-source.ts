@@ -106,10 +106,11 @@ export class RankSource {
     }
   }
 
-  /** Batches up to `sequence` went by unheard: says so on the feed. */
+  /** The worker has sent batches up to `sequence`: asks for what was not heard; where nothing was, says so on the feed. */
   reach(sequence: number): void {
     if (sequence <= (this.#cursor ?? -1) || this.#state !== "following") return;
-    if (this.#deps.emit("reached", sequence, nothing)) this.#cursor = sequence;
+    if (this.#cursor !== null) this.#findGap();
+    else if (this.#deps.emit("reached", sequence, nothing)) this.#cursor = sequence;
     else this.locate();
   }
 

@@ -152,6 +152,12 @@ export class SourceTable {
     this.#rank(source, batch.dpRank)?.batch(batch.sequence, batch.events);
   }
 
+  /** A rank has come so far by its worker's own word. One that is not listed yet will say so again. */
+  reach({ workerId, generation, dpRank, sequence }: Omit<KvEvents, "events">): void {
+    const source = this.#sourceOf(workerId, generation);
+    if (source !== undefined) this.#rank(source, dpRank)?.reach(sequence);
+  }
+
   /**
    * A worker is lost. `end`: `final` if it said goodbye or has been replaced, `at once` if nobody waits for it, though it may be
    * heard again; else it may come back for a while first. Consumers may hold blocks of a worker that has not been heard here,
@@ -299,11 +305,18 @@ export class SourceTable {
     const listed = this.#deps.lookUp(id);
     if (listed === undefined || listed.generation < generation) return;
     this.#missed.delete(id);
-    if (listed.generation > generation || this.isFenced(id, generation)) return;
-    const known = this.#workers.get(id);
-    if (known !== undefined && known.generation > generation) return;
-    const source = known?.generation === generation ? known : this.#open(listed);
+    const source = this.#sourceOf(id, generation);
+    if (source === undefined) return;
     for (const [dpRank, sequence] of ranks) this.#rank(source, dpRank)?.reach(sequence);
+  }
+
+  /** The source of a generation, opened if it is the one that is listed; undefined if it is another or gone. */
+  #sourceOf(id: WorkerId, generation: number): WorkerSource | undefined {
+    const known = this.#workers.get(id);
+    if (known?.generation === generation) return known;
+    const listed = this.#deps.lookUp(id);
+    if (listed?.generation !== generation || this.isFenced(id, generation)) return undefined;
+    return known !== undefined && known.generation > generation ? undefined : this.#open(listed);
   }
 
   /** A generation that was given up lives: it is on the feed again, and followers learn how far it has come. */

@@ -279,17 +279,36 @@ describe("RankSource", () => {
   });
 
   it("tells of batches that went by unheard, and asks the worker if the bus does not take that", () => {
-    const { source, asks, feed, bus } = sourceWith();
+    const { source, asks, feed } = sourceWith();
     source.reach(4);
     source.reach(3);
     expect(feed).toEqual(["reached 4"]);
 
-    bus.isUp = false;
-    source.reach(6);
-    bus.isUp = true;
-    asks[0]?.done(history("batches", 6, 2));
+    const other = sourceWith();
+    other.bus.isUp = false;
+    other.source.reach(6);
+    other.bus.isUp = true;
+    other.asks[0]?.done(history("dump", 6, 1));
 
-    expect(feed).toEqual(["reached 4", "batch 5", "batch 6"]);
+    expect(asks).toEqual([]);
+    expect(other.asks.map(({ from }) => from)).toEqual([null]);
+    expect(other.feed).toEqual(["reached 6"]);
+  });
+
+  it("asks for what it has not heard of the batches that the worker says it has sent, once", () => {
+    const { source, asks, feed, hear, counts } = sourceWith();
+    hear(1);
+    source.reach(1);
+    expect(asks).toEqual([]);
+
+    source.reach(3);
+    source.reach(3);
+    expect(asks.map(({ from }) => from)).toEqual([2]);
+    asks[0]?.done(history("batches", 3, 2));
+    hear(4);
+
+    expect(feed).toEqual(["batch 1", "batch 2", "batch 3", "batch 4"]);
+    expect(counts.gaps).toBe(1);
   });
 
   it("asks again after an answer that says nothing", async () => {

@@ -90,6 +90,24 @@ describe("SourceTable", () => {
     expect(counts.fenced).toBe(1);
   });
 
+  it("believes a worker that says how far it is, but for one that is not listed, or gone, or another generation", () => {
+    const { table, feed, list } = tableWith();
+    const reach = (id: string, generation: number, dpRank = 0) =>
+      table.reach({ workerId: id as WorkerId, generation, dpRank, sequence: 7 });
+    reach("w", 2);
+    expect(feed).toEqual([]);
+
+    list("w", 2);
+    for (const generation of [1, 2, 3]) reach("w", generation);
+    reach("w", 2, 1);
+    reach("w", 2, 9);
+    list("gone");
+    table.lose(list("gone", 1, true), "final");
+    reach("gone", 1);
+
+    expect(feed).toEqual(["reached w/2.0 7", "reached w/2.1 7", "gone gone/1.0 0"]);
+  });
+
   it("gives up a silent worker only after its hold, and goes on where it was if it comes back", async () => {
     const { table, feed, list, hear, asks, clock } = tableWith();
     const source = new FakeSource("w", 1);

@@ -22,8 +22,15 @@ export class FakeWorker {
 
   constructor(cluster: MemoryCluster, id: string, generation = 1) {
     this.#cluster = cluster;
-    this.source = new FakeSource(id, generation);
-    this.life = new PlayedActor(cluster, { role: "worker", id, model, generation });
+    const source = new FakeSource(id, generation);
+    this.source = source;
+    const facts = {
+      get kvBatches() {
+        const { sequence } = source;
+        return sequence === 0 ? [] : [{ dpRank: 0, sequence }];
+      },
+    };
+    this.life = new PlayedActor(cluster, { role: "worker", id, model, generation, facts });
     const asked = cluster.subjects.worker("get-kv-events", model, this.life.id);
     this.life.bus.subscribe(asked, (message) => {
       const { from, dump, page } = GetKvEvents.decode(message.payload);

@@ -51,6 +51,8 @@ const schema = z.object({
   catalog: z
     .object({ epoch: z.number().int(), revision: z.number().int(), complete: z.boolean() })
     .nullable(),
+  /** The newest batch of KV events of each rank that has sent one, so that who has missed it asks. Absent but for workers. */
+  kvBatches: z.array(z.object({ dpRank: z.number().int(), sequence: z.number().int() })).optional(),
 });
 
 /** An actor's life sign. Every actor, each interval and on each change of state; also the answer to a ping. */
