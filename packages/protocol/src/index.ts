@@ -43,6 +43,7 @@ export {
   type WorkerId,
   workerId,
 } from "./ids.ts";
+export { issueWords } from "./issue-words.ts";
 export {
   type AnyMessage,
   arrayMessage,

@@ -1,6 +1,7 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { ServingError } from "@baton/protocol";
+import { listenProblem } from "./listen-problem.ts";
 import type { RunningActor } from "./running-actor.ts";
 
 /** What an admin server serves. */
@@ -96,7 +97,7 @@ class HttpAdmin implements AdminServer {
     const { host, port } = this.#options;
     return new Promise((resolve, reject) => {
       this.#server.once("error", (error) => {
-        const problem = `--admin-port: cannot listen on ${host}:${port} (${error.message})`;
+        const problem = `--admin-port: ${listenProblem(`${host}:${port}`, error)}`;
         reject(new ServingError("config_invalid", { problem }, { cause: error }));
       });
       this.#server.listen(port, host, () => {

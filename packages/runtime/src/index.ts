@@ -42,6 +42,7 @@ export {
   lifecycleMachine,
   whyNotReady,
 } from "./lifecycle-machine.ts";
+export { listenProblem } from "./listen-problem.ts";
 export {
   createLogger,
   type LoggerOptions,

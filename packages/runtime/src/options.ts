@@ -1,4 +1,4 @@
-import { ServingError } from "@baton/protocol";
+import { issueWords, ServingError } from "@baton/protocol";
 import { z } from "zod";
 import type { OptionSet } from "./actor.ts";
 
@@ -58,7 +58,7 @@ export function readOptions<Config>(set: OptionSet<Config>, sources: OptionSourc
       problems.push(`${origin}: ${JSON.stringify(value)} is not ${wanted(field.kind)}`);
     else raw[field.key] = converted;
   }
-  const parsed = set.schema.safeParse(raw);
+  const parsed = set.schema.safeParse(raw, issueWords);
   if (!parsed.success)
     problems.push(...parsed.error.issues.map((issue) => issueText(set, origins, raw, issue)));
   if (problems.length > 0 || !parsed.success) {

@@ -1,5 +1,5 @@
 import { checkPolicyParameters, parseRouterMode } from "@baton/kv-router";
-import { type RouterConfig, routerConfigSchema } from "@baton/protocol";
+import { issueWords, type RouterConfig, routerConfigSchema } from "@baton/protocol";
 import { z } from "zod";
 
 const strictSchema = z.strictObject(routerConfigSchema.shape);
@@ -26,7 +26,7 @@ function readRouterConfig(text: string): RouterConfig | string {
   } catch {
     return "is not JSON";
   }
-  const parsed = strictSchema.safeParse(json);
+  const parsed = strictSchema.safeParse(json, issueWords);
   if (!parsed.success) {
     return parsed.error.issues
       .map(({ path, message }) => `${path.join(".") || "JSON"}: ${message}`)

@@ -28,7 +28,7 @@ describe("--router-config", () => {
 
   it.each([
     ["{mode: kv}", "is not JSON"],
-    ["[]", "expected object"],
+    ["[]", "must be an object"],
     ["{}", "mode"],
     ['{"mode":"fastest"}', "fastest"],
     ['{"mode":"kv","ttl":1}', "ttl"],

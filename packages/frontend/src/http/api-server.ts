@@ -1,6 +1,6 @@
 import type { IncomingMessage, RequestListener, ServerResponse } from "node:http";
 import { type ErrorCode, ServingError } from "@baton/protocol";
-import type { Clock, Counter, Random } from "@baton/runtime";
+import { type Clock, type Counter, listenProblem, type Random } from "@baton/runtime";
 import {
   type FastifyError,
   type FastifyInstance,
@@ -119,7 +119,7 @@ export class ApiServer {
       this.#http.start();
       return this.#url;
     } catch (error) {
-      const problem = `cannot listen on ${host}:${port}: ${ServingError.from(error).message}`;
+      const problem = listenProblem(`${host}:${port}`, error);
       throw new ServingError("config_invalid", { problem }, { cause: error });
     }
   }

@@ -1,6 +1,6 @@
 import { type AddressInfo, createServer, type Server, type Socket } from "node:net";
 import { ServingError } from "@baton/protocol";
-import type { Clock, Timer } from "@baton/runtime";
+import { type Clock, listenProblem, type Timer } from "@baton/runtime";
 import type { HandoffDesk, KvMover, Pull, PullRequest } from "../kv-mover.ts";
 import type { KvTransferMetrics } from "../kv-transfer-metrics.ts";
 import { PendingPull } from "../pending-pull.ts";
@@ -76,7 +76,7 @@ export class TcpKvMover implements KvMover {
           new ServingError(
             "config_invalid",
             {
-              problem: `cannot listen on ${formatAddress(listenHost, this.#options.port)}`,
+              problem: listenProblem(formatAddress(listenHost, this.#options.port), error),
               option: "transfer-port",
             },
             { cause: error },

@@ -112,6 +112,9 @@ describe("TcpKvMover", () => {
     );
     closers.push(() => second.close());
 
-    expect((await rejectionOf(second.listen())).code).toBe("config_invalid");
+    expect(await rejectionOf(second.listen())).toMatchObject({
+      code: "config_invalid",
+      message: `cannot listen on ${first.mover.address}: the port is in use`,
+    });
   });
 });

@@ -1,4 +1,4 @@
-import { ServingError } from "@baton/protocol";
+import { issueWords, ServingError } from "@baton/protocol";
 import type { z } from "zod";
 import {
   instanceParameters,
@@ -35,7 +35,7 @@ export function parsePolicyFile(text: string, path: string): PolicyFile {
     throw invalid(yaml.problems.map(({ line, text: problem }) => `${path}:${line}: ${problem}`));
   }
   if (isEmpty(yaml.value)) throw invalid([`${path}: the policy file is empty`]);
-  const parsed = policyFileSchema.safeParse(withoutNone(yaml.value));
+  const parsed = policyFileSchema.safeParse(withoutNone(yaml.value), issueWords);
   const faults = parsed.success
     ? nameFaults(parsed.data)
     : parsed.error.issues.flatMap((issue) => faultsOf(issue, yaml));
