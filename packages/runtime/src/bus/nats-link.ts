@@ -2,28 +2,15 @@ import { type ChunkHeader, readChunkHeader, ServingError, writeChunkHeader } fro
 import { ErrorCode, Events, headers, type Msg, type NatsConnection, NatsError } from "nats";
 import type { BusOptions } from "./base-bus.ts";
 import type { Inbound, Link, LinkListener, LinkSubscription } from "./link.ts";
+import { NatsTransports } from "./nats-transports.ts";
 
 const noResponders = 503;
 const fallbackMaxPayloadBytes = 1024 * 1024;
 
-/** What we look at inside the client: its own states lag behind by some turns of the promise queue, and it writes too often. */
-interface Internals {
-  readonly protocol?: {
-    readonly connected?: boolean;
-    readonly lastError?: Error;
-    readonly transport?: { readonly socket?: Corkable };
-  };
-}
-
-/** A socket whose writes can be held back and joined. */
-interface Corkable {
-  cork(): void;
-  uncork(): void;
-}
-
 /** Hot path: every message over NATS. One connection, with callbacks and no iterators. */
 export class NatsLink implements Link {
   readonly #connection: NatsConnection;
+  readonly #transports: NatsTransports;
   readonly #listener: LinkListener;
   readonly #log: BusOptions["log"];
   readonly #clock: BusOptions["clock"];
@@ -35,6 +22,7 @@ export class NatsLink implements Link {
 
   constructor(connection: NatsConnection, listener: LinkListener, options: BusOptions) {
     this.#connection = connection;
+    this.#transports = new NatsTransports(connection);
     this.#listener = listener;
     this.#log = options.log;
     this.#clock = options.clock;
@@ -95,7 +83,7 @@ export class NatsLink implements Link {
    * those writes were a third of a Frontend's CPU.
    */
   #cork(): void {
-    const socket = this.#internals().protocol?.transport?.socket;
+    const socket = this.#transports.socket;
     if (this.#isCorked || socket === undefined) return;
     this.#isCorked = true;
     socket.cork();
@@ -138,6 +126,7 @@ export class NatsLink implements Link {
 
   async #follow(): Promise<void> {
     for await (const status of this.#connection.status()) {
+      this.#transports.follow(status);
       if (status.type === Events.Disconnect) this.#listener.onDisconnected();
       else if (status.type === Events.Reconnect) this.#onReconnect();
       else if (status.type === Events.Error) this.#onError(String(status.data));
@@ -160,17 +149,13 @@ export class NatsLink implements Link {
   }
 
   #onError(code: string): void {
-    const lastError = this.#internals().protocol?.lastError;
+    const { lastError } = this.#transports;
     if (/slow consumer/i.test(lastError?.message ?? "")) this.#hasSlowError = true;
     this.#log.warn({ code, problem: lastError?.message }, "nats error");
   }
 
   #isConnected(): boolean {
-    return this.#internals().protocol?.connected !== false && !this.#connection.isClosed();
-  }
-
-  #internals(): Internals {
-    return this.#connection as unknown as Internals;
+    return this.#transports.isConnected && !this.#connection.isClosed();
   }
 }
 
