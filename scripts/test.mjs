@@ -27,7 +27,7 @@ process.stdout.write(`${summary(report)}\n`);
 rmSync(folder, { recursive: true, force: true });
 process.exit(status ?? 1);
 
-/** The line that ends a run; before it what was skipped for want of something, with the command that helps. */
+/** The line that ends a run; before it what was skipped for want of something, with the command that helps, and what needed a second try. */
 function summary(file) {
   try {
     const report = JSON.parse(readFileSync(file, "utf8"));
@@ -35,6 +35,7 @@ function summary(file) {
     const skipped = numPendingTests > 0 ? `, ${numPendingTests} skipped` : "";
     return [
       ...skippedSuites(report),
+      ...secondTries(report),
       `${numPassedTests} passed, ${numFailedTests} failed${skipped}`,
     ].join("\n");
   } catch {
@@ -51,4 +52,12 @@ function skippedSuites({ testResults }) {
       ancestorTitles.filter((title) => / \((?:skipped: |no )/.test(title)),
     );
   return [...new Set(titles)].map((title) => `skipped: ${title}`);
+}
+
+/** Tests that passed after they had failed. */
+function secondTries({ testResults }) {
+  return testResults
+    .flatMap(({ assertionResults }) => assertionResults)
+    .filter(({ status, failureMessages }) => status === "passed" && failureMessages.length > 0)
+    .map(({ fullName }) => `passed at the second try: ${fullName}`);
 }
