@@ -9,6 +9,15 @@ base=baton-base:local
 nats=baton-nats:local
 
 has() { docker image inspect "$1" >/dev/null 2>&1; }
+if has "$base" && has "$nats"; then exit 0; fi
+if ! docker version >/dev/null 2>&1; then
+  echo "no Docker engine answers; start one: infra/start-docker.sh (as root)" >&2
+  exit 1
+fi
+if [ "$(id -u)" != 0 ]; then
+  echo "only root can make the base images (debootstrap): run this as root" >&2
+  exit 1
+fi
 
 folder=$(mktemp -d)
 # In memory where that can be: a package manager waits for the disk at every file.

@@ -8,6 +8,11 @@ log=/var/log/baton-dockerd.log
 answers() { docker version >/dev/null 2>&1; }
 
 if answers; then exit 0; fi
+if [ "$(id -u)" != 0 ]; then
+  echo "no Docker engine answers, and only root can start one: run this as root" >&2
+  exit 1
+fi
+command -v dockerd >/dev/null || { echo "no dockerd: apt-get install docker.io iptables" >&2; exit 1; }
 # What an ended daemon has left: a new one takes any process with the number in it for its forerunner.
 for file in /run/docker.pid /var/run/docker.pid; do
   if [ -e "$file" ] && ! grep -qs dockerd "/proc/$(cat "$file")/comm"; then rm -f "$file"; fi

@@ -35,7 +35,7 @@ describeWith(["docker"], "the activation of disaggregated serving, in containers
   const waiting: ((lane: string) => void)[] = [];
 
   beforeAll(async () => {
-    cluster = await ContainerCluster.open();
+    cluster = await ContainerCluster.open({ hasFigures: false });
     await cluster.startNats();
     for (const lane of lanes) {
       await Promise.all(actors.map((spec) => cluster.start(spec, lane)));

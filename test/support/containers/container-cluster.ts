@@ -31,6 +31,8 @@ const natsFiles = ["nats.conf", "nats-cluster.conf", "permissions.conf"];
 export interface ContainerClusterOptions {
   /** NATS servers, default one; three make a cluster. */
   readonly servers?: number;
+  /** Whether the test looks at every actor's figures, and not just at what is said on the bus and to clients. Default true. */
+  readonly hasFigures?: boolean;
 }
 
 /** Actors and NATS servers, each in a container of its own, on a private network. */
@@ -45,16 +47,24 @@ export class ContainerCluster {
   readonly #away = new Set<string>();
   readonly #watches = new Map<string, BusWatch>();
   readonly #natsPorts: readonly number[];
+  readonly #hasFigures: boolean;
   #started = 0;
 
   /** Makes the network. The image of the actors is built before the suite. */
   static async open(options: ContainerClusterOptions = {}): Promise<ContainerCluster> {
     const docker = await connectDocker();
     const network = await BusNetwork.make(docker, `baton-${randomUUID().slice(0, 8)}`);
-    return new ContainerCluster(docker, network, await freePorts(options.servers ?? 1));
+    const natsPorts = await freePorts(options.servers ?? 1);
+    return new ContainerCluster(docker, network, natsPorts, options.hasFigures ?? true);
   }
 
-  private constructor(docker: Docker, network: BusNetwork, natsPorts: readonly number[]) {
+  private constructor(
+    docker: Docker,
+    network: BusNetwork,
+    natsPorts: readonly number[],
+    hasFigures: boolean,
+  ) {
+    this.#hasFigures = hasFigures;
     this.#docker = docker;
     this.#network = network;
     this.#natsPorts = natsPorts;
@@ -89,7 +99,7 @@ export class ContainerCluster {
         }),
       ],
       files: { "/run/nats-login.json": this.#logins.text(role) },
-      ports: role === "frontend" ? [apiPort, adminPort] : [adminPort],
+      ports: [...(role === "frontend" ? [apiPort] : []), ...(this.#hasFigures ? [adminPort] : [])],
       saysOnceUp: /actor state/,
     });
     this.#containers.set(key, container);
