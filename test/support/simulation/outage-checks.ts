@@ -1,5 +1,6 @@
 import type { ErrorCode } from "@baton/protocol";
-import type { SimulationPlan } from "./plan.ts";
+import { type SimulationPlan, servesAgainMs } from "./plan.ts";
+import { describeEnd, mayFailInCalm } from "./request-end.ts";
 import type { SimClient } from "./sim-client.ts";
 import { busGraceMs } from "./sim-cluster.ts";
 
@@ -13,10 +14,16 @@ export interface TroubleReport {
   readonly plan: SimulationPlan;
   /** Epoch ms. */
   readonly startMs: number;
-  readonly clients: ReadonlyMap<string, SimClient>;
+  readonly clients: ReadonlyMap<
+    string,
+    Pick<SimClient, "end" | "endedAtMs" | "requestId" | "submittedAtMs">
+  >;
 }
 
-/** Where nothing but the bus was gone, nobody is declared lost, and nobody waits for it beyond the limit. */
+/**
+ * Where nothing but the bus was gone, nobody is declared lost, nobody waits for it beyond the limit, and who comes two seconds
+ * after it is back is served.
+ */
 export function checkOutage(
   { clients, plan, startMs }: TroubleReport,
   report: (problem: string) => void,
@@ -27,8 +34,15 @@ export function checkOutage(
     if (lossCodes.has(end.error.code)) {
       report(`${requestId} fails with ${end.error.code} where only the bus was gone`);
     }
-    if (end.error.code !== "bus_unavailable") continue;
     for (const fault of plan.faults) {
+      if (fault.kind !== "server-stop") continue;
+      const backForMs = Math.round(submittedAtMs - startMs - fault.atMs - fault.forMs);
+      if (backForMs >= servesAgainMs && !mayFailInCalm(plan, end.error.code)) {
+        report(
+          `${requestId} is not served ${backForMs} ms after the bus is back: ${describeEnd(end)}`,
+        );
+      }
+      if (end.error.code !== "bus_unavailable") continue;
       const sinceMs = Math.max(startMs + fault.atMs, submittedAtMs);
       if (endedAtMs > sinceMs + busGraceMs + sweepMs) {
         report(`${requestId} waits ${Math.round(endedAtMs - sinceMs)} ms for the bus`);

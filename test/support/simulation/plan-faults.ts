@@ -5,6 +5,7 @@ import {
   openStates,
   type PlannedActor,
   type PlannedFault,
+  servesAgainMs,
   type Temper,
 } from "./plan.ts";
 
@@ -15,12 +16,17 @@ interface Scene {
   readonly troubleMs: number;
 }
 
-/** How long the bus stays away where it is gone for long, in ms. */
+/** How long the bus stays away where it is gone for long, where it is not, and when it goes at the latest, in ms. */
 const longOutageMs = 30_000;
+const shortOutageMs = 3_000;
+const outageByMs = 1_500;
 
 /** Draws how long things go wrong, in ms. */
 export function drawTroubleMs(draw: Draw, temper: Temper): number {
-  if (temper === "outage") return draw.chance(0.3) ? longOutageMs + 3_000 : 5_000;
+  if (temper === "outage") {
+    const outageMs = draw.chance(0.3) ? longOutageMs : shortOutageMs;
+    return outageByMs + outageMs + servesAgainMs + 500;
+  }
   if (temper === "calm" || temper === "departures") return 2_000;
   return draw.chance(0.8) ? 2_000 : 6_000;
 }
@@ -77,8 +83,8 @@ const kindsOf: Readonly<Record<Exclude<Temper, "outage">, readonly (readonly [Ki
 
 /** The bus is gone once, for a moment or for long, and back before the trouble is over. */
 function drawOutage(draw: Draw, { troubleMs }: Scene): PlannedFault {
-  const atMs = draw.between(100, 1_500);
-  const forMs = troubleMs > longOutageMs ? longOutageMs : draw.between(50, 3_000);
+  const atMs = draw.between(100, outageByMs);
+  const forMs = troubleMs > longOutageMs ? longOutageMs : draw.between(50, shortOutageMs);
   return { atMs, kind: "server-stop", forMs };
 }
 

@@ -2,9 +2,11 @@ import type { Draw } from "./draw.ts";
 import {
   type ClusterShape,
   openStates,
+  type PlannedFault,
   type PlannedLeave,
   type PlannedOutput,
   type PlannedRequest,
+  servesAgainMs,
   type Temper,
 } from "./plan.ts";
 
@@ -111,10 +113,38 @@ function drawText(draw: Draw, length: number): string {
 
 /** The clients that come when all trouble is over: two at each Frontend, and all must be served. */
 export function finalRequests(draw: Draw, shape: ClusterShape): PlannedRequest[] {
-  return Array.from({ length: shape.frontends * 2 }, (_, index) => ({
-    atMs: draw.between(0, 100),
-    frontend: index % shape.frontends,
-    prompt: { kind: "text", text: `${drawText(draw, draw.integer(5, 50))}#final-${index}` },
+  return Array.from({ length: shape.frontends * 2 }, (_, index) =>
+    plainRequest(draw, `final-${index}`, {
+      atMs: draw.between(0, 100),
+      frontend: index % shape.frontends,
+    }),
+  );
+}
+
+/** One client at each Frontend, as soon as an outage has been over for so long that all must be served again. */
+export function requestsAfterOutage(
+  draw: Draw,
+  shape: ClusterShape,
+  faults: readonly PlannedFault[],
+): PlannedRequest[] {
+  return faults.flatMap((fault) => {
+    if (fault.kind !== "server-stop") return [];
+    const atMs = fault.atMs + fault.forMs + servesAgainMs;
+    return Array.from({ length: shape.frontends }, (_, frontend) =>
+      plainRequest(draw, `after-${frontend}`, { atMs, frontend }),
+    );
+  });
+}
+
+function plainRequest(
+  draw: Draw,
+  name: string,
+  { atMs, frontend }: Pick<PlannedRequest, "atMs" | "frontend">,
+): PlannedRequest {
+  return {
+    atMs,
+    frontend,
+    prompt: { kind: "text", text: `${drawText(draw, draw.integer(5, 50))}#${name}` },
     output: {
       maxTokens: draw.integer(4, 16),
       n: 1,
@@ -125,5 +155,5 @@ export function finalRequests(draw: Draw, shape: ClusterShape): PlannedRequest[]
     },
     session: null,
     leaves: null,
-  }));
+  };
 }

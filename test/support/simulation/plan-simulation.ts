@@ -3,7 +3,7 @@ import { SeededRandom } from "@baton/runtime";
 import { Draw } from "./draw.ts";
 import type { ClusterShape, PlannedActor, SimulationPlan, Temper } from "./plan.ts";
 import { drawTroubleMs, planFaults } from "./plan-faults.ts";
-import { finalRequests, planRequests } from "./plan-requests.ts";
+import { finalRequests, planRequests, requestsAfterOutage } from "./plan-requests.ts";
 
 /** Draws from a seed what a run is. */
 export function planSimulation(seed: number): SimulationPlan {
@@ -21,6 +21,9 @@ export function planSimulation(seed: number): SimulationPlan {
   const shape = drawShape(draw);
   const actors = drawActors(draw, shape);
   const troubleMs = drawTroubleMs(draw, temper);
+  const requests = planRequests(draw, temper, shape, troubleMs);
+  const faults = planFaults(draw, temper, { actors, troubleMs });
+  const after = temper === "outage" ? requestsAfterOutage(draw, shape, faults) : [];
   return {
     seed,
     temper,
@@ -28,8 +31,8 @@ export function planSimulation(seed: number): SimulationPlan {
     actors,
     waitsForReady: readyFirst.has(temper) || draw.chance(0.85),
     troubleMs,
-    requests: planRequests(draw, temper, shape, troubleMs),
-    faults: planFaults(draw, temper, { actors, troubleMs }),
+    requests: [...requests, ...after].sort((a, b) => a.atMs - b.atMs),
+    faults,
     finalRequests: finalRequests(draw, shape),
     endsWithGarbage: draw.chance(0.25),
   };

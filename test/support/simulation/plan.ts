@@ -56,6 +56,9 @@ export interface ClusterShape {
   readonly hasSpareAggregator: boolean;
 }
 
+/** The bus is back for so long, in ms, and every request is served again. */
+export const servesAgainMs = 2_000;
+
 /** The output that a planned request asks for. */
 export interface PlannedOutput {
   readonly maxTokens: number;

@@ -16,6 +16,7 @@ import { FaultInjector } from "./fault-injector.ts";
 import { KvThief } from "./kv-thief.ts";
 import { checkOutage } from "./outage-checks.ts";
 import { noiseByte, type PlannedRequest, type SimulationPlan } from "./plan.ts";
+import { describeEnd, mayFailInCalm } from "./request-end.ts";
 import { outcomeOf, type RequestOutcome } from "./request-outcome.ts";
 import { SimClient } from "./sim-client.ts";
 import { requestBoundMs, SimCluster, simBlockSize } from "./sim-cluster.ts";
@@ -443,17 +444,4 @@ function isPeaceful({ temper }: SimulationPlan): boolean {
 
 function count(into: Record<string, number>, key: string): void {
   into[key] = (into[key] ?? 0) + 1;
-}
-
-const codesOfFewBlocks = ["context_length_exceeded", "deadline_exceeded", "overloaded"];
-
-/** A worker with few blocks has no room for long requests, or not in time. */
-function mayFailInCalm({ shape }: SimulationPlan, code: string): boolean {
-  return shape.blocks < 64 && codesOfFewBlocks.includes(code);
-}
-
-function describeEnd(end: SimClient["end"]): string {
-  if (end === null) return "it has no end";
-  if (end.kind !== "failed") return end.kind;
-  return `${end.stage} ${end.error.code} ${end.error.message}`;
 }
