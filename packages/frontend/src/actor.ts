@@ -21,7 +21,7 @@ import { ApiServer } from "./http/api-server.ts";
 import type { MetricsPage } from "./http/routes/status-routes.ts";
 import { createFrontendMetrics, type FrontendMetrics } from "./metrics.ts";
 import { fetchArtifact } from "./prepare/artifact-source.ts";
-import { loadTextModel } from "./prepare/load-text-model.ts";
+import { type LoadText, loadTextModel } from "./prepare/load-text-model.ts";
 import { createPrepareRequest } from "./prepare/prepare-request.ts";
 import { TextModels } from "./prepare/text-models.ts";
 import { TextReadiness } from "./prepare/text-readiness.ts";
@@ -51,9 +51,13 @@ export const frontend: ActorDefinition<FrontendConfig> = {
   create: (context, config) => new FrontendActor(context, config),
 };
 
-/** Makes a Frontend that takes its requests from `submit` and opens no port. */
-export function createFrontendCore(context: ActorContext, config: FrontendConfig): FrontendCore {
-  return new FrontendRelay(context, config);
+/** Makes a Frontend that takes its requests from `submit` and opens no port. `loadText` may share what is costly to load. */
+export function createFrontendCore(
+  context: ActorContext,
+  config: FrontendConfig,
+  loadText: LoadText = loadTextModel,
+): FrontendCore {
+  return new FrontendRelay(context, config, loadText);
 }
 
 /** Everything below HTTP. */
@@ -71,7 +75,7 @@ class FrontendRelay implements FrontendCore {
   readonly #subscriptions: BusListener[] = [];
   #listeningSinceMs = 0;
 
-  constructor(context: ActorContext, config: FrontendConfig) {
+  constructor(context: ActorContext, config: FrontendConfig, loadText: LoadText) {
     const { bus, clock, random, subjects, log } = context;
     this.#context = context;
     this.#view = createClusterView(context, { follow: { loads: true } });
@@ -83,7 +87,7 @@ class FrontendRelay implements FrontendCore {
     const source = { bus, subjects, random, log, view: this.#view };
     const textModels = new TextModels(config.maxTokenizers, async (model, checksum) => {
       const bytes = await fetchArtifact(source, model, checksum, config.artifactTimeoutMs);
-      return loadTextModel(clock, bytes);
+      return loadText(clock, bytes);
     });
     this.#textReadiness = new TextReadiness({
       textModels,
@@ -210,7 +214,7 @@ class FrontendActor implements ActorInstance {
   #state: ActorState = "starting";
 
   constructor(context: ActorContext, config: FrontendConfig) {
-    this.#core = new FrontendRelay(context, config);
+    this.#core = new FrontendRelay(context, config, loadTextModel);
     this.#api = new ApiServer(config, {
       port: this.#core,
       tokenizer: this.#core.tokenizer,

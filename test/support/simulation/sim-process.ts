@@ -5,6 +5,7 @@ import type { PlannedActor } from "./plan.ts";
 import type { SimEngine } from "./sim-engine.ts";
 import type { SimMetrics } from "./sim-metrics.ts";
 import type { SimMover } from "./sim-mover.ts";
+import { sharedText } from "./sim-text.ts";
 
 /** One life of one actor: a process that may stop, die and leave. */
 export interface SimProcess {
@@ -41,7 +42,7 @@ export function frontendWithPort(organs: SimOrgans): ActorDefinition<FrontendCon
     role: "frontend",
     options: frontendOptions,
     create: (context, config) => {
-      const core = createFrontendCore(context, config);
+      const core = createFrontendCore(context, config, sharedText);
       organs.port = core;
       return core;
     },

@@ -25,6 +25,9 @@ const encodeWords = 256;
 /** How much memory one model's known beginnings of prompts may take: about three million tokens. */
 const prefixBytes = 32 * 2 ** 20;
 
+/** Makes a text model of an artifact's bytes. Rejects with a `ServingError` if they are not usable. */
+export type LoadText = (clock: Clock, bytes: Uint8Array) => Promise<TextModel>;
+
 /**
  * Makes a text model of an artifact's bytes, in slices, and warms it up: its first prompt takes no longer than its tenth.
  * Rejects with `engine_protocol` if they are not usable.
@@ -36,10 +39,10 @@ export async function loadTextModel(clock: Clock, bytes: Uint8Array): Promise<Te
     const build = await atOnce(clock, () => new TokenizerBuild(decoding.finish(), { prefixBytes }));
     await inSlices(clock, build, buildItems);
     const tokenizer = await atOnce(clock, () => build.finish());
-    const template = await atOnce(clock, () => templateOf(tokenizer));
+    const template = await atOnce(clock, () => chatTemplateOf(tokenizer));
     await inSlices(clock, tokenizer.warmUp(), warmUpWords);
     if (template !== null) await inSlices(clock, new TemplateWarmUp(template), 1);
-    return new TokenizerTextModel(clock, tokenizer, template);
+    return textModelOf(clock, tokenizer, template);
   } catch (error) {
     throw new ServingError(
       "engine_protocol",
@@ -56,8 +59,19 @@ async function atOnce<T>(clock: Clock, work: () => T): Promise<T> {
   return results[0] as T;
 }
 
-function templateOf({ chatTemplate, bosToken, eosToken }: Tokenizer): ChatTemplate | null {
+/** The chat template of a tokenizer; null if it has none. Throws `ChatTemplateError`. */
+export function chatTemplateOf(tokenizer: Tokenizer): ChatTemplate | null {
+  const { chatTemplate, bosToken, eosToken } = tokenizer;
   return chatTemplate === null ? null : parseChatTemplate(chatTemplate, { bosToken, eosToken });
+}
+
+/** The text model of a tokenizer, which others may use too. */
+export function textModelOf(
+  clock: Clock,
+  tokenizer: Tokenizer,
+  template: ChatTemplate | null,
+): TextModel {
+  return new TokenizerTextModel(clock, tokenizer, template);
 }
 
 class TokenizerTextModel implements TextModel {
