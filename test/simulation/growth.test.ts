@@ -10,6 +10,8 @@ const remembered = [
   "frontend/src/relay/request-table.ts",
   // Cancelled ids, forgotten when a later one comes: 65,536 an actor.
   "runtime/src/recent-ids.ts",
+  // Moves of the request machine, asked for once: as many as it has.
+  "frontend/src/request/request-run.ts",
 ];
 
 /** All that is held for a time, leases and what is kept for late comers, is let go of in this time. */
