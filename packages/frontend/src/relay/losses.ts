@@ -96,10 +96,7 @@ export function onFramesLost(state: RelayState, workerId: WorkerId, generation: 
 
 /** The bus is back: fetches the frames that went by, and gives routers time to be heard again. */
 export function onBusBack(state: RelayState): void {
-  const heardByMs = state.clock.nowMs() + state.options.routerNoticeMs;
-  for (const request of state.table.live.values()) {
-    if (request.noticeByMs !== Number.POSITIVE_INFINITY) request.noticeByMs = heardByMs;
-  }
+  giveRoutersTime(state);
   for (const workerId of state.table.workers()) {
     const streaming = state.table
       .at(workerId)
@@ -107,6 +104,14 @@ export function onBusBack(state: RelayState): void {
     if (streaming !== undefined) state.frames.catchUp(workerId, streaming.legs.decode.generation);
   }
   state.cleanup.resume();
+}
+
+/** What routers have said may not have been heard yet, by no fault of theirs. */
+export function giveRoutersTime(state: RelayState): void {
+  const heardByMs = state.clock.nowMs() + state.options.routerNoticeMs;
+  for (const request of state.table.live.values()) {
+    if (request.noticeByMs !== Number.POSITIVE_INFINITY) request.noticeByMs = heardByMs;
+  }
 }
 
 function isLostWith(request: RelayedRequest, workerId: WorkerId, generation: number): boolean {

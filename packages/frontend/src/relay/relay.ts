@@ -19,7 +19,7 @@ import type { ServingRequest } from "../request/serving-request.ts";
 import { askAfterRouter, askRouter } from "./ask-router.ts";
 import { idlePins, pinError, workerTypeOf } from "./check-pins.ts";
 import { factHandlers, onUndeliverable } from "./handlers.ts";
-import { onBusBack, onLoadReport, onRouterLost, onWorkerLost } from "./losses.ts";
+import { giveRoutersTime, onBusBack, onLoadReport, onRouterLost, onWorkerLost } from "./losses.ts";
 import { modelNotFound, type ServedModel } from "./model-directory.ts";
 import type { RelayState } from "./relay-state.ts";
 import { RelayedRequest, type RelayHooks } from "./relayed-request.ts";
@@ -54,6 +54,7 @@ export class Relay implements RequestPort {
       noticeMissed: (request) => this.#noticeMissed(request),
       askDue: (request) => askAfterRouter(state, request),
       leaseDue: (request) => this.#extendLease(request),
+      stoodStill: () => giveRoutersTime(this.#state),
       swept: (nowMs) => this.#swept(nowMs),
     });
   }

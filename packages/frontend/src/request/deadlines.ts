@@ -22,9 +22,14 @@ export interface DeadlineListener<T> {
   noticeMissed(request: T): void;
   askDue(request: T): void;
   leaseDue(request: T): void;
+  /** This process has not run for a while, so what it should have heard meanwhile may still wait to be read. */
+  stoodStill(): void;
   /** Once a sweep, after the requests. */
   swept(nowMs: number): void;
 }
+
+/** A sweep that comes after this many intervals shows that the process stood still. */
+const stalledSweeps = 6;
 
 /** Looks at every live request in turn, so that no request needs a timer of its own. */
 export class DeadlineSweep<T extends Deadlined> {
@@ -32,6 +37,8 @@ export class DeadlineSweep<T extends Deadlined> {
   readonly #requests: ReadonlyMap<unknown, T>;
   readonly #listener: DeadlineListener<T>;
   #timer: Timer | null = null;
+  #stalledMs = Number.POSITIVE_INFINITY;
+  #sweptAtMs = 0;
 
   constructor(clock: Clock, requests: ReadonlyMap<unknown, T>, listener: DeadlineListener<T>) {
     this.#clock = clock;
@@ -41,12 +48,16 @@ export class DeadlineSweep<T extends Deadlined> {
 
   /** Sweeps every `intervalMs` from here on. */
   start(intervalMs: number): void {
+    this.#stalledMs = stalledSweeps * intervalMs;
+    this.#sweptAtMs = this.#clock.nowMs();
     this.#timer ??= this.#clock.setRepeating(intervalMs, () => this.sweep());
   }
 
   /** Looks once. */
   sweep(): void {
     const nowMs = this.#clock.nowMs();
+    if (nowMs - this.#sweptAtMs > this.#stalledMs) this.#listener.stoodStill();
+    this.#sweptAtMs = nowMs;
     for (const request of this.#requests.values()) {
       if (nowMs >= request.deadlineAtMs) this.#listener.deadlinePassed(request);
       else if (nowMs >= request.noticeByMs) this.#listener.noticeMissed(request);

@@ -86,6 +86,19 @@ describe("a peer that is gone", () => {
     },
   );
 
+  it("a router that nobody could hear while this process stood still has its time once more", async () => {
+    const rig = new RelayRig();
+    const one = rig.submit();
+    await rig.settle(100);
+
+    rig.standStill(1_500);
+    await rig.settle(100);
+    rig.dispatched(one, "prefill", "p1");
+    await rig.settle(2_000);
+
+    expect(one.sink.outcome()).toBe("running");
+  });
+
   it("the router that holds the request in its queue: router_lost", async () => {
     const rig = new RelayRig();
     const one = rig.submit();

@@ -1,11 +1,11 @@
-import { VirtualClock } from "@baton/runtime";
 import { describe, expect, it } from "vitest";
 import { type Deadlined, DeadlineSweep } from "../../src/request/deadlines.ts";
+import { StallingClock } from "../support/stalling-clock.ts";
 
 const never = Number.POSITIVE_INFINITY;
 
 function rig(requests: Readonly<Record<string, Partial<Deadlined>>>) {
-  const clock = new VirtualClock(0);
+  const clock = new StallingClock(0);
   const table = new Map(
     Object.entries(requests).map(([name, one]) => [
       name,
@@ -30,6 +30,7 @@ function rig(requests: Readonly<Record<string, Partial<Deadlined>>>) {
       said.push(`lease ${name}`);
       table.delete(name);
     },
+    stoodStill: () => said.push("stood still"),
     swept: () => undefined,
   });
   return { clock, said, sweep };
@@ -61,6 +62,20 @@ describe("the sweep of deadlines", () => {
     await clock.advanceBy(200);
 
     expect(said).toEqual(["ask a", "ask a", "lease a"]);
+  });
+
+  it("says that the process stood still before it blames anybody, and not for a late sweep or two", async () => {
+    const { clock, said, sweep } = rig({ a: { noticeByMs: 300 } });
+    sweep.start(50);
+
+    clock.stalledMs = 150;
+    await clock.advanceBy(50);
+    expect(said).toEqual([]);
+    clock.stalledMs += 400;
+    await clock.advanceBy(50);
+    await clock.advanceBy(500);
+
+    expect(said).toEqual(["stood still", "notice a"]);
   });
 
   it("ends with its timer", async () => {

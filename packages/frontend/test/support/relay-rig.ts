@@ -35,7 +35,6 @@ import {
   noMetrics,
   SeededRandom,
   silentLogger,
-  VirtualClock,
 } from "@baton/runtime";
 import { pino } from "pino";
 import { createFrontendMetrics } from "../../src/metrics.ts";
@@ -50,6 +49,7 @@ import type { ServingRequest } from "../../src/request/serving-request.ts";
 import { fakeTextModel, tokensOf } from "./fake-text-model.ts";
 import { FakeView, type WorkerSpec } from "./fake-view.ts";
 import { RecordingSink } from "./recording-sink.ts";
+import { StallingClock } from "./stalling-clock.ts";
 
 export const model = modelName("m");
 export const pair: readonly WorkerSpec[] = [
@@ -89,7 +89,7 @@ export interface Submitted {
 
 /** A relay on the in-process bus in virtual time, beside peers that do what the test says. */
 export class RelayRig {
-  readonly clock = new VirtualClock();
+  readonly clock = new StallingClock();
   readonly random = new SeededRandom("rig");
   readonly network = new MemoryNetwork({ clock: this.clock, random: this.random.fork("net") });
   readonly frontendId = actorId("f1");
@@ -181,6 +181,11 @@ export class RelayRig {
 
   async settle(ms = 1): Promise<void> {
     await this.clock.advanceBy(ms);
+  }
+
+  /** The Frontend's process does not run for a while, and nor does what it hears. */
+  standStill(ms: number): void {
+    this.clock.stalledMs += ms;
   }
 
   queued(one: Submitted, leg: Leg, router = "pr1"): void {
