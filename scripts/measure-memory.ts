@@ -35,7 +35,12 @@ async function ofOneProcess(): Promise<boolean> {
   const engine = ["--engine", "mock", "--mock-prefill-ms", "0", "--mock-decode-ms", "0"];
   const ports = ["--port", "0", "--admin-port", "0", "--log-level", "warn"];
   const up = new BatonProcess(["up", ...engine, ...ports, "--nats", "off"]);
-  const rows: (readonly [what: string, bytes: number, aim: number])[] = [];
+  let isSmall = true;
+  const show = (what: string, bytes: number, aim: number) => {
+    console.log(`| ${what} | ${(bytes / mebibyte).toFixed(1)} | ≤ ${aim} |`);
+    if (bytes > aim * mebibyte) isSmall = false;
+  };
+  console.log("| `baton up`, one process | RSS, MB | aim |\n|---|---|---|");
   try {
     const api = (await up.line(/^ready /, 60_000)).split(" ")[1] ?? "";
     const look = async () => {
@@ -43,24 +48,22 @@ async function ofOneProcess(): Promise<boolean> {
       return residentBytes(up.pid);
     };
     const ready = await look();
-    rows.push(["ready", ready, 200]);
+    show("ready", ready, 200);
     const refused = await post(api, new Agent(), "x".repeat(refusedBytes));
-    if (refused !== 413) throw new Error(`a body of 10 MB was answered with ${refused}`);
-    rows.push(["a refused body of 10 MB: more", (await look()) - ready, 20]);
+    if (refused.status !== 413) {
+      throw new Error(`a body of 10 MB was answered with ${refused.status}: ${refused.text}`);
+    }
+    show("a refused body of 10 MB: more", (await look()) - ready, 20);
     const before = await look();
     await load(api, requests);
-    rows.push([`${requests} requests: more`, (await look()) - before, 20]);
+    show(`${requests} requests: more`, (await look()) - before, 20);
     const after = await look();
     await load(api, requests);
-    rows.push([`as many again: more`, (await look()) - after, 20]);
+    show("as many again: more", (await look()) - after, 20);
   } finally {
     await up.end();
   }
-  console.log("| `baton up`, one process | RSS, MB | aim |\n|---|---|---|");
-  for (const [what, bytes, aim] of rows) {
-    console.log(`| ${what} | ${(bytes / mebibyte).toFixed(1)} | ≤ ${aim} |`);
-  }
-  return rows.every(([, bytes, aim]) => bytes <= aim * mebibyte);
+  return isSmall;
 }
 
 /** What one more request costs each actor while it waits in a router, while it is in prefill, and while it streams. */
@@ -161,16 +164,16 @@ async function load(api: string, count: number): Promise<void> {
     while (next < count) {
       const messages = [{ role: "user", content: `${next++} ${prompt}` }];
       const body = JSON.stringify({ model: "mock", messages, max_tokens: 8 });
-      const status = await post(api, agent, body);
-      if (status !== 200) throw new Error(`a request was answered with ${status}`);
+      const { status, text } = await post(api, agent, body);
+      if (status !== 200) throw new Error(`a request was answered with ${status}: ${text}`);
     }
   };
   await Promise.all(Array.from({ length: atOnce }, client));
   agent.destroy();
 }
 
-/** Resolves with the status when the answer is whole. */
-function post(api: string, agent: Agent, body: string): Promise<number> {
+/** Resolves when the answer is whole. */
+function post(api: string, agent: Agent, body: string): Promise<{ status: number; text: string }> {
   return new Promise((resolve, reject) => {
     const sent = request(`${api}/v1/chat/completions`, {
       method: "POST",
@@ -178,7 +181,11 @@ function post(api: string, agent: Agent, body: string): Promise<number> {
       headers: { "content-type": "application/json", "content-length": body.length },
     });
     sent.on("response", (answer) => {
-      answer.resume().on("end", () => resolve(answer.statusCode ?? 0));
+      let text = "";
+      answer.setEncoding("utf8").on("data", (part: string) => {
+        text += part;
+      });
+      answer.on("end", () => resolve({ status: answer.statusCode ?? 0, text }));
     });
     sent.on("error", reject);
     sent.end(body);

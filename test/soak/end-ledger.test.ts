@@ -54,6 +54,7 @@ describe("a ledger of ends", () => {
         ["failed invalid_request", 1],
       ]),
     );
+    expect(ledger.cancelledIn).toEqual(new Map([["prefill.queued", 1]]));
   });
 
   it("wants an end of every prompt of a body", () => {

@@ -24,6 +24,8 @@ describe("an end", () => {
     ["chat", failed("worker_lost"), true, "lost"],
     ["chat", failed("worker_lost"), false, "starved"],
     ["chat", failed("router_lost"), true, "starved"],
+    ["chat", failed("not_ready"), true, "lost"],
+    ["chat", failed("not_ready"), false, "wrong"],
     ["chat", failed("kv_transfer_failed"), false, "wrong"],
     ["bad input", failed("model_not_found"), false, "fits"],
     ["bad input", failed("worker_lost"), true, "wrong"],

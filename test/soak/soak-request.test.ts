@@ -1,8 +1,19 @@
+import { requestStates } from "@baton/protocol";
 import { SeededRandom } from "@baton/runtime";
 import { describe, expect, it } from "vitest";
-import { drawRequest, type RequestMix, requestKinds } from "../support/soak/soak-request.ts";
+import {
+  drawRequest,
+  type RequestMix,
+  requestKinds,
+  type SoakRequest,
+} from "../support/soak/soak-request.ts";
 
-const mix: RequestMix = { model: "mock", leavingShare: 1 / 3, leaveWithinMs: 50 };
+const mix: RequestMix = {
+  model: "mock",
+  aggregatedModel: "mock-aggregated",
+  leavingShare: 1 / 3,
+  leaveWithinMs: 50,
+};
 
 function draw(count: number, seed = 1) {
   const random = new SeededRandom(seed);
@@ -33,14 +44,24 @@ describe("the requests of a soak", () => {
       new Set([
         "after",
         "chunks",
-        "preparing",
-        "prefill.queued",
-        "prefill.running",
-        "decode.routing",
-        "handoff",
-        "decode.streaming",
+        ...requestStates.filter((state) => !["completed", "failed", "cancelled"].includes(state)),
       ]),
     );
+  });
+
+  it("are of both models, or of the one there is", () => {
+    const modelsOf = (requests: readonly SoakRequest[]) =>
+      new Set(
+        requests
+          .filter(({ kind }) => kind !== "bad input")
+          .map(({ body }) => (JSON.parse(body) as { model: string }).model),
+      );
+    const single = Array.from({ length: 500 }, (_, number) =>
+      drawRequest(number, { ...mix, aggregatedModel: null }, new SeededRandom(number)),
+    );
+
+    expect(modelsOf(draw(500))).toEqual(new Set(["mock", "mock-aggregated"]));
+    expect(modelsOf(single)).toEqual(new Set(["mock"]));
   });
 
   it("say how many prompts they have", () => {

@@ -37,11 +37,13 @@ export interface ClusterOptions {
   readonly also?: readonly ActorSpec[];
   /** Added to the environment of every actor. */
   readonly env?: Readonly<Record<string, string>>;
+  /** How long an actor may take until it is ready, default 40,000. */
+  readonly readyTimeoutMs?: number;
   /** Takes the state changes of all requests; the cluster's watch then keeps none. */
   readonly onTransition?: (transition: RequestTransition) => void;
 }
 
-const readyTimeoutMs = 40_000;
+const defaultReadyTimeoutMs = 40_000;
 /** Figures of what is held: zero when nothing runs. */
 export const heldGauges = [
   "baton_frontend_requests_in_flight",
@@ -74,7 +76,8 @@ export async function startCluster(options: ClusterOptions = {}): Promise<Cluste
   const namespace = options.namespace ?? "default";
   const watch = await BusWatch.join(nats.url, namespace, undefined, options.onTransition);
   const ownsNats = options.nats === undefined;
-  const cluster = new Cluster({ nats, namespace, watch, ownsNats, env: options.env });
+  const { env, readyTimeoutMs } = options;
+  const cluster = new Cluster({ nats, namespace, watch, ownsNats, env, readyTimeoutMs });
   try {
     const specs = plan(options);
     await Promise.all(specs.map((spec) => cluster.start(spec)));
@@ -121,6 +124,7 @@ export class Cluster {
   readonly watch: BusWatch;
   readonly #ownsNats: boolean;
   readonly #env: Readonly<Record<string, string>>;
+  readonly #readyTimeoutMs: number;
   readonly #running = new Map<string, BatonProcess>();
   readonly #paused = new Set<string>();
   readonly #ended: BatonProcess[] = [];
@@ -131,12 +135,14 @@ export class Cluster {
     readonly watch: BusWatch;
     readonly ownsNats: boolean;
     readonly env?: Readonly<Record<string, string>> | undefined;
+    readonly readyTimeoutMs?: number | undefined;
   }) {
     this.nats = parts.nats;
     this.namespace = parts.namespace;
     this.watch = parts.watch;
     this.#ownsNats = parts.ownsNats;
     this.#env = parts.env ?? {};
+    this.#readyTimeoutMs = parts.readyTimeoutMs ?? defaultReadyTimeoutMs;
   }
 
   /** The API of the Frontend called `frontend`. */
@@ -181,7 +187,7 @@ export class Cluster {
         if (process.hasEnded) throw new Error(process.err.join("\n"));
         return heartbeat?.pid === process.pid && heartbeat.state === "ready";
       },
-      { timeoutMs: readyTimeoutMs },
+      { timeoutMs: this.#readyTimeoutMs },
     );
   }
 
@@ -243,7 +249,7 @@ export class Cluster {
         if (!data.some(({ id }) => id === model)) return false;
         return (await this.modelStatus(model))?.ready === true;
       },
-      { timeoutMs: readyTimeoutMs },
+      { timeoutMs: this.#readyTimeoutMs },
     );
   }
 

@@ -29,6 +29,7 @@ export class EndLedger {
   readonly #told = new Map<string, { readonly request: SoakRequest; readonly end: ClientEnd }>();
   readonly #violations: string[] = [];
   readonly #totals = { completed: 0, failed: 0, cancelled: 0 };
+  readonly #cancelledIn = new Map<string, number>();
   readonly #clientEnds = new Map<string, number>();
   #violationCount = 0;
   #refused = 0;
@@ -54,6 +55,7 @@ export class EndLedger {
       request.end = state as keyof EndCounts;
       request.code = details.code ?? "";
       this.#totals[request.end] += 1;
+      if (request.end === "cancelled") increment(this.#cancelledIn, details.stage ?? "no state");
     }
   }
 
@@ -65,13 +67,18 @@ export class EndLedger {
   /** A client's request is over for it. */
   told(request: SoakRequest, end: ClientEnd): void {
     const key = end.kind === "failed" ? `failed ${end.code}` : end.kind;
-    this.#clientEnds.set(key, (this.#clientEnds.get(key) ?? 0) + 1);
+    increment(this.#clientEnds, key);
     this.#told.set(request.id, { request, end });
   }
 
   /** How many requests have ended in which way for their clients. */
   get clientEnds(): ReadonlyMap<string, number> {
     return this.#clientEnds;
+  }
+
+  /** How many requests inside were cancelled, by the state that they were in. */
+  get cancelledIn(): ReadonlyMap<string, number> {
+    return this.#cancelledIn;
   }
 
   /** Forgets what is over for its client and on the bus alike, and takes note of what differs. */
@@ -133,6 +140,10 @@ export class EndLedger {
     this.#violationCount += 1;
     if (this.#violations.length < violationsKept) this.#violations.push(text);
   }
+}
+
+function increment(counts: Map<string, number>, key: string): void {
+  counts.set(key, (counts.get(key) ?? 0) + 1);
 }
 
 /** How the client's end differs from those inside; null if it does not. */

@@ -37,7 +37,10 @@ export type RequestKind = (typeof requestKinds)[number];
 
 /** What requests are drawn from. */
 export interface RequestMix {
+  /** A model with prefill and decode on separate workers. */
   readonly model: string;
+  /** One whose workers do both, which has states of its own. Null: there is none. */
+  readonly aggregatedModel: string | null;
   /** The share of requests whose client leaves, 0 to 1. */
   readonly leavingShare: number;
   /** The longest wait of a client that leaves after a time, ms. */
@@ -46,8 +49,9 @@ export interface RequestMix {
 
 const chat = "/v1/chat/completions";
 const completions = "/v1/completions";
-/** States that a client waits for before it leaves. */
-const statesToLeaveIn: readonly RequestState[] = [
+/** States that a client waits for before it leaves: all that a request may be in before its end. */
+const statesOfRelay: readonly RequestState[] = [
+  "received",
   "preparing",
   "prefill.queued",
   "prefill.running",
@@ -55,6 +59,15 @@ const statesToLeaveIn: readonly RequestState[] = [
   "handoff",
   "decode.streaming",
 ];
+const statesOfAggregated: readonly RequestState[] = [
+  "received",
+  "preparing",
+  "decode.queued",
+  "decode.running",
+  "decode.streaming",
+];
+/** The share of requests for the aggregated model. */
+const aggregatedShare = 0.25;
 const words = "the relay runs on and hands over its baton at every bend of the long track".split(
   " ",
 );
@@ -82,14 +95,17 @@ export function drawRequest(number: number, mix: RequestMix, random: Random): So
     return { id, kind, path, body, isStreamed: false, prompts: 1, leaves: null };
   }
   const isStreamed = kind.endsWith("streamed") || (isMixed(kind) && random.number() < 0.5);
+  const { aggregatedModel } = mix;
+  const isAggregated = aggregatedModel !== null && random.number() < aggregatedShare;
+  const states = isAggregated ? statesOfAggregated : statesOfRelay;
   const leaves =
     random.number() < mix.leavingShare * leavingOfGood
-      ? drawDeparture(mix, isStreamed, random)
+      ? drawDeparture(mix, states, isStreamed, random)
       : null;
   const prompts = kind === "several prompts" ? 2 + (random.u32() % 3) : 1;
   const [path, asked] = ask(kind, number, prompts, random);
   const body = {
-    model: mix.model,
+    model: isAggregated ? aggregatedModel : mix.model,
     max_tokens: 1 + (random.u32() % 16),
     stream: isStreamed,
     ...asked,
@@ -126,12 +142,17 @@ function ask(
   }
 }
 
-function drawDeparture(mix: RequestMix, isStreamed: boolean, random: Random): Departure {
+function drawDeparture(
+  mix: RequestMix,
+  states: readonly RequestState[],
+  isStreamed: boolean,
+  random: Random,
+): Departure {
   const drawn = random.number();
   if (drawn < 0.15) return { kind: "after", ms: 0 };
   if (drawn < 0.4) return { kind: "after", ms: random.number() * mix.leaveWithinMs };
   if (drawn < 0.6 && isStreamed) return { kind: "chunks", chunks: 1 + (random.u32() % 4) };
-  return { kind: "state", state: pick(statesToLeaveIn, random) };
+  return { kind: "state", state: pick(states, random) };
 }
 
 function longBeginning(which: number): string {

@@ -3,16 +3,16 @@ import { type Bound, type Growth, growthOf, type Sample } from "./flatness.ts";
 const mebibyte = 1024 * 1024;
 
 /**
- * How much an actor may hold more at the end than at the beginning. What a garbage collection leaves moves by some
+ * How much an actor may hold more at the end than after the first third. What a garbage collection leaves moves by some
  * hundred kilobytes, with what the engine has compiled; RSS by what the allocator keeps.
  */
 export const soakBounds: readonly Bound[] = [
   { figure: "heapUsed", most: 2 * mebibyte, share: 0.04 },
   { figure: "external", most: mebibyte, share: 0.04 },
   { figure: "rss", most: 16 * mebibyte },
-  { figure: "timers", most: 4 },
+  { figure: "timers", most: 1 },
   { figure: "subscriptions", most: 0 },
-  { figure: "descriptors", most: 2 },
+  { figure: "descriptors", most: 1 },
 ];
 
 type SamplesById = ReadonlyMap<string, readonly Sample[]>;
@@ -24,7 +24,7 @@ export function isAllFlat(samplesById: SamplesById): boolean {
   );
 }
 
-/** A row for each actor: each figure early and late. What is not flat is marked. */
+/** A row for each actor: each figure after the first third, at the end, and what the slope between makes of it. */
 export function flatnessTable(samplesById: SamplesById): string {
   const rows = [...samplesById].map(([id, samples]) => {
     const cells = growthOf(samples, soakBounds).map(cell);
@@ -37,8 +37,9 @@ export function flatnessTable(samplesById: SamplesById): string {
   ].join("\n");
 }
 
-function cell({ early, figure, isFlat, late }: Growth): string {
+function cell({ early, figure, grown, isFlat, late }: Growth): string {
   const isBytes = ["heapUsed", "external", "rss"].includes(figure);
   const shown = (value: number) => (isBytes ? (value / mebibyte).toFixed(1) : String(value));
-  return `${shown(early)} → ${shown(late)}${isFlat ? "" : " **grows**"}`;
+  const slope = `${grown < 0 ? "−" : "+"}${shown(Math.abs(Math.round(grown)))}`;
+  return `${shown(early)} → ${shown(late)} (${slope})${isFlat ? "" : " **grows**"}`;
 }

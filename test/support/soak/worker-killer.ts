@@ -3,16 +3,21 @@ import type { ActorSpec, Cluster } from "../processes/index.ts";
 
 /** What decides whether another worker is killed. */
 export interface KillerOptions {
-  /** Workers of one type, of which one at a time is killed. */
+  /** Workers of one kind, of which one at a time is killed. */
   readonly workers: readonly ActorSpec[];
   /** Whether one more is wanted. */
   readonly wants: () => boolean;
+  /** Whether enough requests are on a worker. */
+  readonly isBusy: (workerId: string) => boolean;
   readonly random: Random;
+  readonly onKill?: (workerId: string) => void;
 }
 
-/** Kills workers of one type, one at a time, and starts each again, until it is stopped. */
+/** Kills busy workers of one kind, one at a time, and starts each again, until it is stopped. */
 export class WorkerKiller {
   kills = 0;
+  /** Whether one that was killed is not back yet. */
+  isRestarting = false;
   readonly #cluster: Cluster;
   readonly #options: KillerOptions;
   #isStopped = false;
@@ -35,16 +40,20 @@ export class WorkerKiller {
   }
 
   async #run(): Promise<void> {
-    const { random, wants, workers } = this.#options;
+    const { isBusy, onKill, random, wants, workers } = this.#options;
     while (!this.#isStopped) {
-      const spec = workers[random.u32() % workers.length];
-      if (spec === undefined || !wants()) {
+      const busy = wants() ? workers.filter(({ id }) => isBusy(id)) : [];
+      const spec = busy[random.u32() % busy.length];
+      if (spec === undefined) {
         await new Promise((resolve) => setTimeout(resolve, 20));
         continue;
       }
+      onKill?.(spec.id);
+      this.isRestarting = true;
       await this.#cluster.end(spec.id, "SIGKILL");
       this.kills += 1;
       await this.#cluster.start(spec);
+      this.isRestarting = false;
     }
   }
 }
