@@ -76,6 +76,7 @@ describeWith(
       await Promise.all(all.map((spec) => cluster.start(spec)));
       await cluster.startNats();
       await cluster.watch();
+      await cluster.untilWhole();
     }, 240_000);
     afterEach(async ({ task }) => {
       if (task.result?.state === "fail") process.stderr.write(`${await cluster.printed()}\n`);
@@ -95,13 +96,19 @@ describeWith(
       disturb: (load: Load) => Promise<void>,
     ): Promise<readonly SeenAnswer[]> {
       const load = new Load(() => cluster.apis);
-      await waitUntil("answers", () => load.seen.length >= 12, { timeoutMs: 30_000 });
-      await disturb(load);
-      const wholeAtMs = performance.now();
-      await waitUntil("answers again", () => load.endedSince(wholeAtMs) >= 6, {
-        timeoutMs: 20_000,
-      });
-      const seen = await load.stop();
+      let wholeAtMs = 0;
+      try {
+        await waitUntil("answers", () => load.seen.length >= 12, { timeoutMs: 30_000 });
+        await disturb(load);
+        wholeAtMs = performance.now();
+        await waitUntil("answers again", () => load.endedSince(wholeAtMs) >= 6, {
+          timeoutMs: 20_000,
+        });
+      } finally {
+        // The next one begins with what this one leaves, however it ends.
+        await load.stop();
+      }
+      const { seen } = load;
       await cluster.untilIdle();
       const late = seen.filter(({ startedAtMs }) => startedAtMs > wholeAtMs);
       expect(await outcomesOf(late, ["ok"])).toEqual([]);
@@ -111,10 +118,13 @@ describeWith(
     /** Does it, waits until it is noticed and the Frontends that are left serve without it, undoes it, and tells when each was. */
     async function suffer(fault: Fault, id: string, load: Load) {
       const atMs = await cluster[fault](id);
-      await waitUntil("the fault to be noticed", () => performance.now() > atMs + faultMs[fault]);
-      const left = frontends.filter((one) => one.id !== id);
-      await waitUntil("answers meanwhile", () => left.every((one) => load.serves(one.id, atMs)));
-      await cluster[undo[fault]](id);
+      try {
+        await waitUntil("the fault to be noticed", () => performance.now() > atMs + faultMs[fault]);
+        const left = frontends.filter((one) => one.id !== id);
+        await waitUntil("answers meanwhile", () => left.every((one) => load.serves(one.id, atMs)));
+      } finally {
+        await cluster[undo[fault]](id);
+      }
       const backAtMs = performance.now();
       const servesAtMs = await untilItServes(id);
       await cluster.untilWhole();
@@ -212,8 +222,11 @@ describeWith(
         const seen = await underLoad(async () => {
           await cluster[fault]("nats-1");
           const [api = ""] = cluster.apis.values();
-          await waitUntil("a refusal", async () => (await ask(api)).status === 503);
-          await cluster[undo[fault]]("nats-1");
+          try {
+            await waitUntil("a refusal", async () => (await ask(api)).status === 503);
+          } finally {
+            await cluster[undo[fault]]("nats-1");
+          }
           const backAtMs = performance.now();
           await waitUntil("an answer", async () => (await ask(api)).status === 200);
           servesAfterMs = performance.now() - backAtMs;
