@@ -16,7 +16,7 @@ const pages: Readonly<Record<string, string>> = {
   "docs/protocol.md": await protocolPage(root),
   "docs/asyncapi.json": asyncApiDocument(),
   "docs/errors.md": errorsPage(),
-  "docs/configuration.md": configurationPage(),
+  "docs/configuration.md": await configurationPage(),
   "docs/policy.schema.json": policySchema(),
   ...machinePages(),
   "infra/nats/permissions.conf": natsPermissions(),

@@ -7,12 +7,13 @@ import {
   upOptions,
   watchOptions,
 } from "../../packages/cli/src/common-options.ts";
-import { definitions } from "../../packages/cli/src/definitions.ts";
+import { loadDefinitions } from "../../packages/cli/src/definitions.ts";
 import { upFrontendOptions } from "../../packages/cli/src/up/frontend-flags.ts";
 import { upWorkerOptions } from "../../packages/cli/src/up/worker-flags.ts";
 
 /** `docs/configuration.md`: every option of every command. */
-export function configurationPage(): string {
+export async function configurationPage(): Promise<string> {
+  const definitions = await loadDefinitions();
   const actors = actorRoles.map((role) =>
     section(`baton ${role}`, definitions[role].options.fields),
   );

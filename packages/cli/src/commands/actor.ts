@@ -2,8 +2,8 @@ import type { ActorRole } from "@baton/protocol";
 import { readBothOptions, runActorProcess } from "@baton/runtime";
 import type { CommandIo } from "../command-io.ts";
 import { actorOptions } from "../common-options.ts";
-import { definitions } from "../definitions.ts";
-import { randomOf } from "./up.ts";
+import { loadDefinition } from "../definitions.ts";
+import { randomOf } from "../random-of.ts";
 
 /** `baton <actor>`: one actor until a signal comes, its parent goes, or it fails. */
 export async function runActorCommand(
@@ -11,7 +11,7 @@ export async function runActorCommand(
   flags: Readonly<Record<string, unknown>>,
   io: CommandIo,
 ): Promise<number> {
-  const definition = definitions[role];
+  const definition = await loadDefinition(role);
   const [common, config] = readBothOptions(actorOptions, definition.options, {
     flags,
     env: io.env,

@@ -10,15 +10,13 @@ import {
   type NatsAccess,
   noMetrics,
   type OptionSet,
-  type Random,
   readOptions,
-  SeededRandom,
-  SystemRandom,
   startAdminServer,
 } from "@baton/runtime";
 import { ClusterMonitor } from "../bus-tools/cluster-monitor.ts";
 import type { CommandIo } from "../command-io.ts";
 import { upOptions } from "../common-options.ts";
+import { randomOf } from "../random-of.ts";
 import { type BusChoice, chooseBus } from "../up/bus-choice.ts";
 import type { Cluster } from "../up/cluster.ts";
 import { chooseEngine, type EngineChoice } from "../up/engine-choice.ts";
@@ -116,7 +114,7 @@ async function upOnBus(parts: Up, io: CommandIo): Promise<number> {
     });
     serveTail(admin, { bus: own, subjects, clock: io.clock });
     serveExplain(admin, { bus: own, subjects });
-    cluster = startCluster(parts, { registry, admin, monitor, own, log }, io);
+    cluster = await startCluster(parts, { registry, admin, monitor, own, log }, io);
     parts.onStarted();
     return await runUntilSignal(
       { ...parts, model: parts.choice.modelName, cluster, monitor, admin },
@@ -138,7 +136,7 @@ interface Shared {
   readonly log: ReturnType<typeof createLogger>;
 }
 
-function startCluster(parts: Up, shared: Shared, io: CommandIo): Cluster {
+function startCluster(parts: Up, shared: Shared, io: CommandIo): Promise<Cluster> {
   const { config, plan, bus } = parts;
   if (config.processes) {
     const common = {
@@ -180,11 +178,4 @@ function natsFiles(access: Omit<NatsAccess, "nats">): Readonly<Record<string, st
     ...(natsCert !== undefined && { "nats-cert": natsCert }),
     ...(natsKey !== undefined && { "nats-key": natsKey }),
   };
-}
-
-/** One source of randomness per actor: the system's, or one that repeats from a seed. */
-export function randomOf(seed: number | undefined): (id: string) => Random {
-  if (seed === undefined) return () => new SystemRandom();
-  const root = new SeededRandom(seed);
-  return (id) => root.fork(id);
 }

@@ -10,7 +10,7 @@ import {
   startActor,
 } from "@baton/runtime";
 import type { Logger } from "pino";
-import { definitions } from "../definitions.ts";
+import { loadDefinitions } from "../definitions.ts";
 import type { Cluster } from "./cluster.ts";
 import type { PlannedActor } from "./plan.ts";
 
@@ -35,7 +35,11 @@ interface Running {
 }
 
 /** Starts every planned actor in this process, each with a bus of its own. Throws `config_invalid` before any starts. */
-export function startLocalCluster(plan: readonly PlannedActor[], deps: LocalDeps): Cluster {
+export async function startLocalCluster(
+  plan: readonly PlannedActor[],
+  deps: LocalDeps,
+): Promise<Cluster> {
+  const definitions = await loadDefinitions();
   const configs = plan.map(({ role, flags }) =>
     readOptions(definitions[role].options, { flags, env: {} }),
   );

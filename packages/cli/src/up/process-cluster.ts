@@ -1,6 +1,6 @@
 import type { ActorHeartbeat } from "@baton/protocol";
 import { mergeMetricsText, readOptions } from "@baton/runtime";
-import { definitions } from "../definitions.ts";
+import { loadDefinitions } from "../definitions.ts";
 import { type ActorProcess, startActorProcess } from "./actor-process.ts";
 import type { Cluster } from "./cluster.ts";
 import type { PlannedActor } from "./plan.ts";
@@ -17,7 +17,11 @@ export interface ProcessDeps {
 }
 
 /** Starts every planned actor as a process. Throws `config_invalid` before any starts. */
-export function startProcessCluster(plan: readonly PlannedActor[], deps: ProcessDeps): Cluster {
+export async function startProcessCluster(
+  plan: readonly PlannedActor[],
+  deps: ProcessDeps,
+): Promise<Cluster> {
+  const definitions = await loadDefinitions();
   for (const { role, flags } of plan) readOptions(definitions[role].options, { flags, env: {} });
   return new ProcessCluster(
     plan.map((actor) => startActorProcess(actor, deps.common, deps.env)),
