@@ -5,6 +5,8 @@ import type { Inbound, Link, LinkListener, LinkSubscription } from "./link.ts";
 import { NatsTransports } from "./nats-transports.ts";
 
 const noResponders = 503;
+/** A subject may hold an id that came over the bus; after a blank in it the server would read on as another command of ours. */
+const blank = /\s/;
 const fallbackMaxPayloadBytes = 1024 * 1024;
 
 /** Hot path: every message over NATS. One connection, with callbacks and no iterators. */
@@ -39,6 +41,9 @@ export class NatsLink implements Link {
   send(subject: string, payload: Uint8Array, reply: string, chunk: ChunkHeader | null): void {
     // While the client dials it would keep what is published and send it late.
     if (!this.#isConnected()) throw new ServingError("bus_unavailable", { subject });
+    if (blank.test(subject) || blank.test(reply)) {
+      throw new ServingError("malformed_message", { subject, reply });
+    }
     this.#cork();
     try {
       if (chunk !== null) this.#sendChunk(subject, payload, reply, chunk);
@@ -101,19 +106,20 @@ export class NatsLink implements Link {
 
   #deliver(message: Msg, deliver: (message: Inbound) => void): void {
     const data = message.data;
-    const fields = message.headers;
     // A Buffer's slice does not copy, so handlers get a plain view of the same bytes.
     const payload = new Uint8Array(data.buffer, data.byteOffset, data.byteLength);
     let chunk: ChunkHeader | null = null;
     let isBounce = false;
-    if (fields !== undefined) {
-      isBounce = fields.code === noResponders && payload.length === 0;
-      try {
+    try {
+      // Read here for the first time: the client ends its connection if this fails in its hands.
+      const fields = message.headers;
+      if (fields !== undefined) {
+        isBounce = fields.code === noResponders && payload.length === 0;
         chunk = readChunkHeader((name) => fields.get(name));
-      } catch {
-        this.#listener.onMalformed(message.subject); // counted and logged there
-        return;
       }
+    } catch {
+      this.#listener.onMalformed(message.subject); // counted and logged there
+      return;
     }
     deliver({
       subject: message.subject,

@@ -228,6 +228,60 @@ natsSuite("nats connection", () => {
     });
   });
 
+  it("counts headers that nobody can read as malformed, and keeps its connection", async () => {
+    await withServer({}, async (server) => {
+      const sender = await connect({ servers: server.url });
+      const told: string[] = [];
+      const connection = await connect({ servers: server.url });
+      const listener = {
+        ...silentListener,
+        onMalformed: (subject: string) => told.push(subject),
+        onDisconnected: () => told.push("disconnected"),
+      };
+      const link = new NatsLink(connection, listener, options);
+      link.subscribe("x", null, ({ payload }) => told.push(Buffer.from(payload).toString()));
+      await link.flush();
+
+      const raw = socketOf(sender) as unknown as Socket;
+      for (const name of ["a b", "a\u007f", "\u00fc", ""]) {
+        const head = Buffer.from(`NATS/1.0\r\n${name}: 1\r\n\r\n`);
+        raw.write(`HPUB x ${head.length} ${head.length}\r\n${head}\r\n`);
+      }
+      await sender.flush();
+      sender.publish("x", Buffer.from("last"));
+      await until(() => told.includes("last") || told.includes("disconnected"));
+      await Promise.all([link.close(), sender.close()]);
+
+      expect(told).not.toContain("disconnected");
+      expect(told).toContain("x");
+      expect(told.at(-1)).toBe("last");
+    });
+  });
+
+  it("sends nothing to or for a subject that the server would read as more than one word", async () => {
+    await withServer({}, async (server) => {
+      const connection = await connect({ servers: server.url });
+      const link = new NatsLink(connection, silentListener, options);
+      const heard: string[] = [];
+      link.subscribe(">", null, ({ subject }) => void heard.push(subject));
+
+      for (const words of ["a b", "a\tb", "a\n", "a 0\r\n\r\nPUB b 0\r\n\r\nPUB c"]) {
+        for (const [subject, reply] of [
+          [words, ""],
+          ["a", words],
+        ] as const) {
+          const send = () => link.send(subject, new Uint8Array(0), reply, null);
+          expect(send).toThrow(expect.objectContaining({ code: "malformed_message" }));
+        }
+      }
+      link.send("last", new Uint8Array(0), "", null);
+      await until(() => heard.length > 0);
+      await link.close();
+
+      expect(heard).toEqual(["last"]);
+    });
+  });
+
   it("waits for a server that comes later, and gives up when told", async () => {
     await withServer({}, async (server) => {
       await server.kill();
