@@ -21,7 +21,7 @@ export interface Admitted {
 
 /**
  * Lets a command in, or refuses it with one `leg-failed`. Null if it was refused, if it was cancelled before it came or
- * its Frontend is gone, or if it is here already.
+ * its Frontend is gone, if it is here already, or if it is for a later start of this worker.
  */
 export function admit(
   state: WorkerState,
@@ -37,6 +37,11 @@ export function admit(
   const head = pickHead(command);
   if (state.requests.get(head.requestId) !== undefined) {
     state.context.log.warn({ requestId: head.requestId, leg }, "request is here already");
+    return null;
+  }
+  if (command.generation > state.generation) {
+    // A later start of this worker runs beside this one and hears the same: it answers, and the booking is its.
+    state.context.log.debug({ requestId: head.requestId, leg }, "request is for a later start");
     return null;
   }
   const isCancelled = state.cancelled.has(head.requestId, state.context.clock.nowMs());

@@ -10,7 +10,7 @@ beforeEach(() => {
 
 describe("work that is refused", () => {
   it.each([
-    ["for another generation", { generation: 5 }, "worker_lost"],
+    ["for an earlier generation", { generation: 5 }, "worker_lost"],
     ["for a rank that it has not", { dpRank: 3 }, "unknown_worker"],
     ["over the context", { promptLength: 2_000 }, "context_length_exceeded"],
     ["without a prompt", { tokens: new Uint32Array(0) }, "invalid_request"],
@@ -33,6 +33,20 @@ describe("work that is refused", () => {
     expect(await cluster.metric(worker, "baton_worker_prefills_started_total")).toBe(0);
     await expectNothingHeld(cluster, worker);
   });
+
+  it.each(["prefill", "generate"] as const)(
+    "for a later start of the same worker is that one's, who hears it too: %s",
+    async (command) => {
+      const worker = await cluster.startWorker({ "worker-type": "aggregated" });
+
+      cluster.frontend[command](worker, "r1", { generation: Number.MAX_SAFE_INTEGER });
+      await cluster.clock.advanceBy(300);
+
+      expect(cluster.frontend.failed).toEqual([]);
+      expect(cluster.loads.flatMap((load) => load.endedBookings)).toEqual([]);
+      await expectNothingHeld(cluster, worker);
+    },
+  );
 
   it("over its bound fails as overloaded", async () => {
     const worker = await cluster.startWorker({ "worker-type": "aggregated", "max-requests": 2 });
