@@ -10,6 +10,7 @@ import {
   GetKvEvents,
   KvHistory,
   MissingFrames,
+  malformed,
   Prefill,
   Release,
 } from "@baton/protocol";
@@ -77,9 +78,10 @@ export function handleGetFrames(state: WorkerState, message: BusMessage): void {
   message.respond(MissingFrames.encode({ frames }));
 }
 
-/** Sends KV events again, or all that the cache holds. */
+/** Sends KV events again, or all that the cache holds. Of a rank that is not here nothing is kept, so nothing is said. */
 export function handleGetKvEvents(state: WorkerState, message: BusMessage): void {
   const ask = GetKvEvents.decode(message.payload);
+  if (ask.dpRank >= state.card.dpSize) throw malformed("get-kv-events", "dpRank", "no such rank");
   message.respond(KvHistory.encode(state.kvEvents.history(ask)));
 }
 

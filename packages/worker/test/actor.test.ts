@@ -150,6 +150,25 @@ describe("what a worker keeps for others", () => {
     expect((await history(heard.length + 2)).kind).toBe("dump");
   });
 
+  it("says and keeps nothing of a rank that it has not", async () => {
+    const worker = await cluster.startWorker({ "worker-type": "aggregated" });
+    const malformedBefore = await cluster.metric(worker, "baton_bus_malformed_total");
+    const subject = cluster.subjects.worker("get-kv-events", model, worker.id);
+    const asks = [1, 2, Number.MAX_SAFE_INTEGER].map((dpRank) =>
+      cluster.frontend.bus.request(
+        subject,
+        GetKvEvents.encode({ dpRank, from: null, dump: null, page: 0 }),
+        { timeoutMs: 1_000 },
+      ),
+    );
+    const answers = Promise.allSettled(asks);
+    await cluster.clock.advanceBy(20_000);
+
+    for (const { status } of await answers) expect(status).toBe("rejected");
+    const malformed = await cluster.metric(worker, "baton_bus_malformed_total");
+    expect(malformed - malformedBefore).toBe(3);
+  });
+
   it("gives out its tokenizer by checksum", async () => {
     const worker = await cluster.startWorker();
     const checksum = cluster.discovery.registrations[0]?.card.tokenizerChecksum ?? "";
