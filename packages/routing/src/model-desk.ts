@@ -184,12 +184,15 @@ export class ModelDesk<Request extends DeskRequest> {
     this.workersChanged();
   }
 
-  /** Forgets a lost Frontend's requests, waiting and booked. */
+  /** Forgets a lost Frontend's requests, waiting and booked. One that only had no CPU for a while is told which it need not wait for. */
   frontendLost(frontendId: ActorId, generation: number): void {
+    const problem = `${this.#deps.ctx.id} has not heard the Frontend for its lease`;
+    const unheard = new ServingError("bus_unavailable", { problem });
     this.#pools.dropFrontend(frontendId, generation);
     this.#sent.dropFrontend(frontendId, generation);
     for (const request of this.#waiting.dropFrontend(frontendId, generation)) {
       this.#pools.leave(request.requestId);
+      this.#notices.failed(request, unheard);
     }
     this.pump();
   }

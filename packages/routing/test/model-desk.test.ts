@@ -403,7 +403,7 @@ describe("a desk and the loss of workers", () => {
 });
 
 describe("a desk and the loss of others", () => {
-  it("forgets a lost Frontend's requests, but not those of its next life", async () => {
+  it("forgets a lost Frontend's requests, tells it of those that waited, and keeps those of its next life", async () => {
     const { desk, heard } = deskRig([workerView("w-1", one)]);
     desk.take(routeDecode("r1"));
     desk.take(routeDecode("r2"));
@@ -414,6 +414,7 @@ describe("a desk and the loss of others", () => {
     desk.frontendLost(actorId("f-1"), 1);
 
     expect(await heard()).toEqual([
+      "failed r2 bus_unavailable",
       "booked r3 w-1",
       "generate w-1 r3",
       "dispatched r3 w-1 after 0",

@@ -10,7 +10,7 @@ import { type LiveWork, LoadReporter } from "./load-reporter.ts";
 import { createWorkerMetrics } from "./metrics.ts";
 import type { MoverFactory } from "./mover.ts";
 import { Publisher } from "./publisher.ts";
-import { dropRequest, endRequest } from "./request-end.ts";
+import { endRequest, giveUpFrontend } from "./request-end.ts";
 import { RequestTable } from "./request-table.ts";
 import type { WorkerState } from "./state.ts";
 
@@ -79,12 +79,7 @@ export function createState(parts: StateParts): WorkerState {
     frontends: new FrontendLeases({
       context,
       requests,
-      onLost: (frontendId, lostGeneration) => {
-        for (const record of requests.ofFrontend(frontendId, lostGeneration)) {
-          dropRequest(state, record);
-        }
-        state.frames.forget(frontendId, lostGeneration);
-      },
+      onLost: (id, lostGeneration) => giveUpFrontend(state, id, lostGeneration),
     }),
     counters: createWorkerMetrics(metrics, {
       sequences: () => requests.size,

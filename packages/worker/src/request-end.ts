@@ -1,4 +1,4 @@
-import type { RequestId, ServingError } from "@baton/protocol";
+import { type ActorId, type RequestId, ServingError } from "@baton/protocol";
 import type { RequestRecord } from "./request-record.ts";
 import type { WorkerState } from "./state.ts";
 
@@ -38,6 +38,18 @@ export function failAndDrop(state: WorkerState, record: RequestRecord, error: Se
   if (record.phase === "ended") return;
   failRequest(state, record, error);
   state.engine.abort(record.head.requestId);
+}
+
+/**
+ * Ends all requests of a Frontend that is lost. One that lives after all, and only had no CPU or no bus for a while, is told:
+ * it would wait for nothing.
+ */
+export function giveUpFrontend(state: WorkerState, id: ActorId, generation: number): void {
+  const problem = `${state.context.id} has not heard the Frontend for its lease`;
+  const error = new ServingError("bus_unavailable", { problem });
+  for (const record of state.requests.ofFrontend(id, generation)) failAndDrop(state, record, error);
+  state.frames.flushAll();
+  state.frames.forget(id, generation);
 }
 
 /** Drops a request that its owner gave up, now or as soon as it comes. */

@@ -40,6 +40,29 @@ describe("a lost Frontend", () => {
     },
   );
 
+  it("that was only away for a while is told what was aborted, each once", async () => {
+    const { gone } = await hold();
+    const prefiller = await cluster.startWorker({
+      "worker-type": "prefill",
+      "mock-prefill-ms": 500,
+    });
+    gone.prefill(prefiller, "running-too", { promptLength: 400 });
+    gone.isBeating = false;
+    gone.beat("stopped");
+
+    await cluster.clock.advanceBy(2_000);
+
+    const ends = gone.frames.flatMap(({ entries }) => entries).flatMap(({ end }) => end ?? []);
+    expect(ends).toEqual([
+      {
+        reason: "error",
+        cachedTokens: 0,
+        error: expect.objectContaining({ code: "bus_unavailable" }),
+      },
+    ]);
+    expect(gone.failed.map(({ error }) => error.code)).toEqual(["bus_unavailable"]);
+  });
+
   it("is sent no more for: what a router dispatched before it knew is aborted within a second", async () => {
     const gone = new FakeFrontend(cluster, "fe-gone");
     const worker = await cluster.startWorker({ "worker-type": "decode", "mock-decode-ms": 100 });
