@@ -44,9 +44,10 @@ describe("a lost Frontend", () => {
     const { gone } = await hold();
     const prefiller = await cluster.startWorker({
       "worker-type": "prefill",
-      "mock-prefill-ms": 500,
+      "mock-prefill-ms": 5_000,
     });
-    gone.prefill(prefiller, "running-too", { promptLength: 400 });
+    gone.prefill(prefiller, "running-too");
+    await cluster.clock.advanceBy(300);
     gone.isBeating = false;
     gone.beat("stopped");
 
