@@ -20,7 +20,8 @@ export type BookingId = RequestId;
 export type HandoffId = Branded<"HandoffId">;
 
 const maxNameLength = 300;
-const tokenPattern = /^[A-Za-z0-9_-]{1,64}$/;
+/** An id that may stand in a subject. Schemas of what others send check by it: an id of theirs becomes part of our subjects. */
+export const tokenPattern = /^[A-Za-z0-9_-]{1,64}$/;
 
 /** Checks a namespace's name. Throws `config_invalid` if it is empty, too long or not well-formed. */
 export function namespaceName(text: string): NamespaceName {

@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { tokenPattern } from "../ids.ts";
 import { type MessageType, schemaMessage } from "../message-type.ts";
 import { actorRoles } from "../subjects.ts";
 
@@ -22,7 +23,7 @@ export const activationStates = ["none", "pending", "active", "unavailable"] as 
 export type ActivationState = (typeof activationStates)[number];
 
 const schema = z.object({
-  id: z.string(),
+  id: z.string().regex(tokenPattern),
   role: z.enum(actorRoles),
   namespace: z.string(),
   /** Null for actors that serve many models. */

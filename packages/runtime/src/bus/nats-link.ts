@@ -5,8 +5,12 @@ import type { Inbound, Link, LinkListener, LinkSubscription } from "./link.ts";
 import { NatsTransports } from "./nats-transports.ts";
 
 const noResponders = 503;
-/** A subject may hold an id that came over the bus; after a blank in it the server would read on as another command of ours. */
+/**
+ * A subject may hold an id that came over the bus: after a blank in it the server would read on as another command of ours, and it
+ * ends the connection of who sends a line of over 4 kB.
+ */
 const blank = /\s/;
+const longestSubject = 512;
 const fallbackMaxPayloadBytes = 1024 * 1024;
 
 /** Hot path: every message over NATS. One connection, with callbacks and no iterators. */
@@ -41,7 +45,7 @@ export class NatsLink implements Link {
   send(subject: string, payload: Uint8Array, reply: string, chunk: ChunkHeader | null): void {
     // While the client dials it would keep what is published and send it late.
     if (!this.#isConnected()) throw new ServingError("bus_unavailable", { subject });
-    if (blank.test(subject) || blank.test(reply)) {
+    if (!isSubject(subject) || !isSubject(reply)) {
       throw new ServingError("malformed_message", { subject, reply });
     }
     this.#cork();
@@ -163,6 +167,10 @@ export class NatsLink implements Link {
   #isConnected(): boolean {
     return this.#transports.isConnected && !this.#connection.isClosed();
   }
+}
+
+function isSubject(text: string): boolean {
+  return text.length <= longestSubject && !blank.test(text);
 }
 
 function asServingError(error: unknown, subject: string): ServingError {
