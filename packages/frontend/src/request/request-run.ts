@@ -76,7 +76,7 @@ export class RequestRun {
     this.#act(first, null);
   }
 
-  /** What the machine has no move for is ignored. */
+  /** What the machine has no move for is ignored. Throws what an effect threw, once all that follows has been told. */
   send(event: RequestEvent): void {
     if (this.#isActing) this.#waiting.push(event);
     else this.#act(this.#place.move(event), event);
@@ -84,18 +84,24 @@ export class RequestRun {
 
   #act(move: Move, event: RequestEvent | null): void {
     this.#isActing = true;
-    try {
-      this.#enter(move, event);
-      for (let next = this.#waiting.shift(); next !== undefined; next = this.#waiting.shift()) {
-        this.#enter(this.#place.move(next), next);
-      }
-    } finally {
-      this.#isActing = false;
+    const failures: unknown[] = [];
+    this.#enter(move, event, failures);
+    for (let next = this.#waiting.shift(); next !== undefined; next = this.#waiting.shift()) {
+      this.#enter(this.#place.move(next), next, failures);
     }
+    this.#isActing = false;
+    if (failures.length > 0) throw failures[0];
   }
 
-  #enter(move: Move, event: RequestEvent | null): void {
+  /** Who acts on one state must not keep the next from being told. */
+  #enter(move: Move, event: RequestEvent | null, failures: unknown[]): void {
     this.#place = move.to;
-    for (const state of move.entered) this.#effects.entered(state, event);
+    for (const state of move.entered) {
+      try {
+        this.#effects.entered(state, event);
+      } catch (error) {
+        failures.push(error);
+      }
+    }
   }
 }

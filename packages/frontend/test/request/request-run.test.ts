@@ -85,19 +85,28 @@ describe("a run of the request machine", () => {
     ]);
   });
 
-  it("hears on after somebody who acts on a state has failed", () => {
+  it("tells all that follows, in order, after somebody who acts on a state has failed", () => {
     const entered: RequestState[] = [];
-    const one = new RequestRun({
+    const one: RequestRun = new RequestRun({
       entered: (state) => {
         entered.push(state);
-        if (state === "preparing") throw new Error("broken");
+        if (state === "preparing") one.send({ type: "route.prefill" });
+        if (state === "preparing" || state === "prefill.running") throw new Error(`at ${state}`);
       },
     });
     one.start();
 
-    expect(() => one.send({ type: "prepare" })).toThrow("broken");
+    expect(() => one.send({ type: "prepare" })).toThrow("at preparing");
+    expect(() => one.send({ type: "prefill.done", ended: false })).toThrow("at prefill.running");
     one.send({ type: "cancelled" });
 
-    expect(entered).toEqual(["received", "preparing", "cancelled"]);
+    expect(entered).toEqual([
+      "received",
+      "preparing",
+      "prefill.queued",
+      "prefill.running",
+      "decode.routing",
+      "cancelled",
+    ]);
   });
 });
