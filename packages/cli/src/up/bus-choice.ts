@@ -17,6 +17,8 @@ export interface BusChoice {
   /** The server's URL; null in-process. */
   readonly natsUrl: string | null;
   readonly connect: BusFactory;
+  /** Resolves with how our own server ended, if it does before `stop`. */
+  readonly ended: Promise<string>;
   stop(): Promise<void>;
 }
 
@@ -28,21 +30,25 @@ export interface BusWish extends NatsAccess {
   readonly processes: boolean;
 }
 
-const nothingToStop = async (): Promise<void> => {};
+/** A bus that is not ours to start or stop. */
+const notOurs = {
+  ended: new Promise<string>(() => undefined),
+  stop: async (): Promise<void> => {},
+};
 
 /** Finds, starts or makes the bus. Throws `config_invalid` when what was asked for cannot be. */
 export async function chooseBus(
   wish: BusWish,
   deps: { readonly clock: Clock; readonly random: Random; readonly path: string },
 ): Promise<BusChoice> {
-  if (wish.nats.includes("://")) return overNats(wish, nothingToStop);
+  if (wish.nats.includes("://")) return overNats(wish, notOurs);
   if (!["auto", "embedded", "off"].includes(wish.nats)) {
     throw invalid(`--nats ${wish.nats}: give a URL, auto, embedded or off`);
   }
   const binary = wish.nats === "off" ? null : findNatsServer(deps.path);
   if (binary !== null) {
     const child = await startNatsChild(binary, "127.0.0.1", deps.clock);
-    return overNats({ nats: child.url }, child.stop);
+    return overNats({ nats: child.url }, child);
   }
   const install = "there is no nats-server on the PATH; apt-get install nats-server";
   if (wish.nats === "embedded") throw invalid(`--nats embedded: ${install}`);
@@ -55,16 +61,20 @@ export async function chooseBus(
     label: "in-process",
     natsUrl: null,
     connect: async (options) => network.connect(options),
-    stop: nothingToStop,
+    ...notOurs,
   };
 }
 
-function overNats(access: NatsAccess, stop: () => Promise<void>): BusChoice {
+function overNats(
+  access: NatsAccess,
+  { ended, stop }: Pick<BusChoice, "ended" | "stop">,
+): BusChoice {
   const nats = readNatsAccess(access);
   return {
     label: withoutPassword(access.nats),
     natsUrl: access.nats,
     connect: (options, signal) => connectNats(nats, options, signal),
+    ended,
     stop,
   };
 }

@@ -1,5 +1,6 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { accessSync, constants } from "node:fs";
+import { constants as osConstants } from "node:os";
 import { delimiter, join } from "node:path";
 import { ServingError } from "@baton/protocol";
 import type { Clock } from "@baton/runtime";
@@ -8,6 +9,8 @@ import type { Clock } from "@baton/runtime";
 export interface NatsChild {
   /** `nats://HOST:PORT`. */
   readonly url: string;
+  /** Resolves with how it ended, if it does before it is stopped. */
+  readonly ended: Promise<string>;
   stop(): Promise<void>;
 }
 
@@ -54,7 +57,17 @@ export async function startNatsChild(
   });
   try {
     const port = await listeningPort(child, clock);
-    return { url: `nats://${host}:${port}`, stop: () => stop(child) };
+    let isStopping = false;
+    const ended = new Promise<string>((resolve) => {
+      child.once("exit", (code, signal) => {
+        if (!isStopping) resolve(howEnded(code, signal));
+      });
+    });
+    const stopChild = () => {
+      isStopping = true;
+      return stop(child);
+    };
+    return { url: `nats://${host}:${port}`, ended, stop: stopChild };
   } catch (error) {
     child.stdin?.end();
     throw error;
@@ -87,6 +100,15 @@ function listeningPort(child: ChildProcess, clock: Clock): Promise<string> {
     child.once("error", (error) => fail(error.message));
     child.once("exit", (code) => fail(`ended with code ${code}`));
   });
+}
+
+/** The guard ends as its server did: with 128 and a signal's number if that was killed. */
+function howEnded(code: number | null, signal: NodeJS.Signals | null): string {
+  const number = (code ?? 0) - 128;
+  const [name] = Object.entries(osConstants.signals).find(([, value]) => value === number) ?? [
+    signal,
+  ];
+  return name === null ? `has ended with code ${code}` : `was ended by ${name}`;
 }
 
 function stop(child: ChildProcess): Promise<void> {

@@ -48,6 +48,11 @@ export async function runUntilSignal(started: StartedCluster, io: CommandIo): Pr
       io.err(`${role} ${id} ${how}\n`);
       if (!watch.isReady) resolve(1);
     });
+    // It had a port of its own that no other will listen on.
+    void started.bus.ended.then((how) => {
+      io.err(`nats-server ${how}, and nothing can be served without it\n`);
+      resolve(1);
+    });
   });
   const watch = new ReadyWatch(started, io);
   void watch.run();

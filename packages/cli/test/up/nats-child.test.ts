@@ -1,5 +1,8 @@
 import { spawn } from "node:child_process";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { connect } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { RealClock } from "@baton/runtime";
 import { natsAvailable, natsSuiteTitle } from "@baton/testing";
 import { describe, expect, it } from "vitest";
@@ -20,6 +23,7 @@ describe.skipIf(!natsAvailable())(natsSuiteTitle("startNatsChild"), () => {
     expect(child.url).toMatch(/^nats:\/\/127\.0\.0\.1:\d+$/);
 
     await child.stop();
+    await expect(Promise.race([child.ended, "nothing is said"])).resolves.toBe("nothing is said");
   });
 
   it("ends with the process that started it, even when that is killed", async () => {
@@ -44,6 +48,22 @@ describe.skipIf(!natsAvailable())(natsSuiteTitle("startNatsChild"), () => {
 });
 
 describe("startNatsChild", () => {
+  it.each([
+    ["kill -KILL $$", "was ended by SIGKILL"],
+    ["exit 3", "has ended with code 3"],
+  ])("says how a server ended that was not stopped: %s", async (end, how) => {
+    const folder = mkdtempSync(join(tmpdir(), "baton-nats-child-"));
+    const binary = join(folder, "nats-server");
+    const lines = "Listening for client connections on 127.0.0.1:4222\\nServer is ready\\n";
+    writeFileSync(binary, `#!/bin/sh\nprintf '${lines}' >&2\nsleep 0.2\n${end}\n`, { mode: 0o755 });
+
+    const child = await startNatsChild(binary, "127.0.0.1", new RealClock());
+
+    expect(await child.ended).toBe(how);
+    await child.stop();
+    rmSync(folder, { recursive: true });
+  });
+
   it("says what went wrong when the binary is none", async () => {
     await expect(
       startNatsChild("/does/not/exist", "127.0.0.1", new RealClock()),
