@@ -80,6 +80,11 @@ const aggregatedModel = "mock-aggregated";
 /** A router that has no CPU for a second or two on a busy machine is not lost. */
 const frontendFlags = { "router-notice-ms": 10_000 };
 
+/** A share of so many draws, less what chance may take: three standard deviations. */
+function leastOf(share: number, draws: number): number {
+  return Math.max(0, Math.floor(share * draws - 3 * Math.sqrt(share * (1 - share) * draws)));
+}
+
 /** Runs requests against a cluster of processes that it starts and ends. */
 export async function runSoak(options: SoakOptions): Promise<SoakResult> {
   const probe = new ProcessProbe();
@@ -133,7 +138,7 @@ class Soak {
       const violations = [
         ...this.#violations,
         ...this.#shortfalls(),
-        ...(await heldGaugesOf(cluster)),
+        ...(await this.#held(cluster)),
         ...this.#ledger.finish(await countedEnds(cluster)),
       ];
       return {
@@ -256,15 +261,29 @@ class Soak {
   }
 
   /** What a run did not bring about, so that it shows less than it should. */
+  /** What is held for good: what actors ask each other now and then is awaited for a moment. */
+  async #held(cluster: Cluster): Promise<readonly string[]> {
+    let held = await heldGaugesOf(cluster);
+    for (let look = 0; look < 20 && held.length > 0; look += 1) {
+      await new Promise((resolve) => setTimeout(resolve, 100));
+      held = await heldGaugesOf(cluster);
+    }
+    return held;
+  }
+
   #shortfalls(): readonly string[] {
     const { killedShare, leavingShare, requests } = this.#options;
     const left = this.#ledger.clientEnds.get("left") ?? 0;
-    const leastLeft = killedShare > 0 ? Math.floor(leavingShare * this.#ended) : 0;
-    const leastLost = Math.floor(killedShare * this.#ended);
+    const leastLeft = killedShare > 0 ? leastOf(leavingShare, this.#ended) : 0;
+    const leastLost = leastOf(killedShare, this.#ended);
     return [
       ...(this.#ended < requests ? [`only ${this.#ended} of ${requests} were sent`] : []),
-      ...(left < leastLeft ? [`only ${left} were left`] : []),
-      ...(this.#lost < leastLost ? [`only ${this.#lost} lost a worker`] : []),
+      ...(left < leastLeft
+        ? [`only ${left} were left by their clients, of at least ${leastLeft}`]
+        : []),
+      ...(this.#lost < leastLost
+        ? [`only ${this.#lost} lost a worker, of at least ${leastLost}`]
+        : []),
     ];
   }
 
