@@ -7,9 +7,9 @@ export const issueWords: { readonly error: z.core.$ZodErrorMap } = { error: word
 function wordsOf(issue: z.core.$ZodRawIssue): string | undefined {
   switch (issue.code) {
     case "too_big":
-      return `must ${bound(issue.origin)}${issue.inclusive ? "at most" : "less than"} ${issue.maximum}${unit(issue.origin)}`;
+      return `must ${bound(issue.origin)}${issue.inclusive ? "at most" : "less than"} ${issue.maximum}${unit(issue.origin, issue.maximum)}`;
     case "too_small":
-      return `must ${bound(issue.origin)}${issue.inclusive ? "at least" : "more than"} ${issue.minimum}${unit(issue.origin)}`;
+      return `must ${bound(issue.origin)}${issue.inclusive ? "at least" : "more than"} ${issue.minimum}${unit(issue.origin, issue.minimum)}`;
     case "invalid_value":
       return `must be ${issue.values.length === 1 ? "" : "one of "}${issue.values.map((value) => JSON.stringify(value)).join(", ")}`;
     case "invalid_type":
@@ -20,12 +20,14 @@ function wordsOf(issue: z.core.$ZodRawIssue): string | undefined {
 }
 
 function bound(origin: string): string {
-  return unit(origin) === "" ? "be " : "have ";
+  return unit(origin, 0) === "" ? "be " : "have ";
 }
 
-function unit(origin: string): string {
-  if (origin === "string") return " characters";
-  return origin === "array" || origin === "set" ? " entries" : "";
+function unit(origin: string, count: number | bigint): string {
+  const isOne = Number(count) === 1;
+  if (origin === "string") return isOne ? " character" : " characters";
+  if (origin === "array" || origin === "set") return isOne ? " entry" : " entries";
+  return "";
 }
 
 function article(type: string): string {

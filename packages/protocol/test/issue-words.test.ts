@@ -21,9 +21,9 @@ it.each([
   [{ share: 0 }, "must be more than 0"],
   [{ share: 1 }, "must be less than 1"],
   [{ engine: "foo" }, 'must be one of "llama", "mock"'],
-  [{ name: "" }, "must have at least 1 characters"],
+  [{ name: "" }, "must have at least 1 character"],
   [{ name: "abcd" }, "must have at most 3 characters"],
-  [{ list: [] }, "must have at least 1 entries"],
+  [{ list: [] }, "must have at least 1 entry"],
   [{ map: 3 }, "must be an object"],
   [{ own: "x" }, "must be what it is"],
 ])("%o %s", (fault, words) => {

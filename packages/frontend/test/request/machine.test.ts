@@ -1,25 +1,9 @@
-import { type RequestState, requestStates, ServingError } from "@baton/protocol";
+import { type RequestState, requestStates } from "@baton/protocol";
 import { describe, expect, it } from "vitest";
 import { createActor } from "xstate";
 import { getShortestPaths, getSimplePaths } from "xstate/graph";
 import { type RequestEvent, requestMachine } from "../../src/request/machine.ts";
-
-const error = new ServingError("engine_failed");
-const events: readonly RequestEvent[] = [
-  { type: "prepare" },
-  { type: "route.prefill" },
-  { type: "route.decode" },
-  { type: "prefill.dispatched" },
-  { type: "prefill.done", ended: false },
-  { type: "prefill.done", ended: true },
-  { type: "decode.dispatched" },
-  { type: "first.token" },
-  { type: "finished" },
-  { type: "failed", error },
-  { type: "lost", error },
-  { type: "deadline.passed" },
-  { type: "cancelled" },
-];
+import { someError as error, everyEvent as events } from "../support/request-events.ts";
 
 /** `architecture.md` §3, as edges. */
 const nextStates: Readonly<Record<RequestState, readonly RequestState[]>> = {

@@ -1,26 +1,11 @@
-import { type RequestState, requestStates, ServingError } from "@baton/protocol";
+import { type RequestState, requestStates } from "@baton/protocol";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { createActor } from "xstate";
 import { type RequestEvent, requestMachine } from "../../src/request/machine.ts";
 import { RequestRun } from "../../src/request/request-run.ts";
+import { everyEvent as events } from "../support/request-events.ts";
 
-const error = new ServingError("engine_failed");
-const events: readonly RequestEvent[] = [
-  { type: "prepare" },
-  { type: "route.prefill" },
-  { type: "route.decode" },
-  { type: "prefill.dispatched" },
-  { type: "prefill.done", ended: false },
-  { type: "prefill.done", ended: true },
-  { type: "decode.dispatched" },
-  { type: "first.token" },
-  { type: "finished" },
-  { type: "failed", error },
-  { type: "lost", error },
-  { type: "deadline.passed" },
-  { type: "cancelled" },
-];
 type Entered = readonly [RequestState, RequestEvent | null];
 
 function run(sent: readonly RequestEvent[]): Entered[] {

@@ -1,33 +1,13 @@
 import type { Socket } from "node:net";
-import { actorId, namespaceName, ServingError, Subjects } from "@baton/protocol";
+import { ServingError } from "@baton/protocol";
 import { connect, type NatsConnection } from "nats";
 import { expect, it } from "vitest";
-import type { BusOptions } from "../../src/bus/base-bus.ts";
 import type { LinkListener } from "../../src/bus/link.ts";
 import { connectNats } from "../../src/bus/nats-bus.ts";
 import { NatsLink } from "../../src/bus/nats-link.ts";
-import { silentLogger } from "../../src/logger.ts";
 import { type NatsServerOptions, startNatsServer } from "../../src/nats-server.ts";
-import { noMetrics } from "../../src/no-metrics.ts";
-import { RealClock } from "../../src/real-clock.ts";
+import { clock, options, until } from "./nats-rig.ts";
 import { natsSuite } from "./nats-suite.ts";
-
-const clock = new RealClock();
-const options: BusOptions = {
-  id: actorId("a"),
-  subjects: new Subjects(namespaceName("default")),
-  clock,
-  log: silentLogger(),
-  metrics: noMetrics,
-};
-
-async function until(condition: () => boolean): Promise<void> {
-  const untilMs = clock.nowMs() + 8_000;
-  while (!condition()) {
-    if (clock.nowMs() > untilMs) throw new Error("waited too long");
-    await clock.sleep(2);
-  }
-}
 
 async function withServer(
   serverOptions: NatsServerOptions,

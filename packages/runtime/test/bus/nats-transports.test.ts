@@ -1,33 +1,12 @@
 import { once } from "node:events";
 import { type AddressInfo, createServer, connect as dial, type Socket } from "node:net";
-import { actorId, namespaceName, Subjects } from "@baton/protocol";
 import { connect } from "nats";
 import { expect, it } from "vitest";
-import type { BusOptions } from "../../src/bus/base-bus.ts";
 import type { BusState } from "../../src/bus/bus.ts";
 import { connectNats } from "../../src/bus/nats-bus.ts";
-import { silentLogger } from "../../src/logger.ts";
 import { type NatsServer, startNatsServer } from "../../src/nats-server.ts";
-import { noMetrics } from "../../src/no-metrics.ts";
-import { RealClock } from "../../src/real-clock.ts";
+import { clock, options, until } from "./nats-rig.ts";
 import { natsSuite } from "./nats-suite.ts";
-
-const clock = new RealClock();
-const options: BusOptions = {
-  id: actorId("a"),
-  subjects: new Subjects(namespaceName("default")),
-  clock,
-  log: silentLogger(),
-  metrics: noMetrics,
-};
-
-async function until(condition: () => boolean): Promise<void> {
-  const untilMs = clock.nowMs() + 10_000;
-  while (!condition()) {
-    if (clock.nowMs() > untilMs) throw new Error("waited too long");
-    await clock.sleep(2);
-  }
-}
 
 /** Stands before a server. While it is held whoever connects hears nothing, as from a server that hangs. */
 class Gate {
