@@ -128,7 +128,7 @@ export class LongNfcPiece {
     const composed = [...this.piece.normalize("NFC")];
     this.piece = "";
     let from = composed.length;
-    while (from > 0 && classOf(composed[from - 1]!.codePointAt(0)!) !== 0) {
+    while (from > 0 && isMark(composed[from - 1]!)) {
       from -= 1;
     }
     let part = composed.slice(0, from).join("");
@@ -169,4 +169,10 @@ export class LongNfcPiece {
       this.parts.shift();
     }
   }
+}
+
+/** Whether a character of composed text is no starter. One that decomposes is: those that begin with a mark are never composed. */
+function isMark(character: string): boolean {
+  const of = classOf(character.codePointAt(0)!);
+  return of !== 0 && of !== decomposes;
 }

@@ -29,15 +29,31 @@ describe("a long piece of text", () => {
     const letter = fc.constantFrom(
       ..."eoaA\u1100\u1161\u11a8\u0dd9\u0dcf\u0e31\u09c7\u09be\u212b가字",
     );
-    const run = fc.tuple(
-      fc.oneof(fc.constantFrom(...marks), letter),
-      fc.oneof(fc.integer({ min: 1, max: 3 }), fc.integer({ min: 14, max: 40 })),
+    const anywhere = fc.oneof(fc.constantFrom(...marks), letter);
+    // Many runs of one mark, with what composes between them.
+    const fewMarks = fc.constantFrom(..."\u0300\u0302\u0323\u0344\u09bee\u00ea\u1ec7\u{1112e}");
+    const times = fc.oneof(fc.integer({ min: 1, max: 3 }), fc.integer({ min: 14, max: 40 }));
+    const runs = fc.oneof(
+      fc.array(fc.tuple(anywhere, times), { maxLength: 40 }),
+      fc.array(fc.tuple(fewMarks, times), { maxLength: 6 }),
     );
     fc.assert(
-      fc.property(fc.array(run, { maxLength: 40 }), (runs) => {
-        const text = runs.map(([character, times]) => character.repeat(times)).join("");
+      fc.property(runs, (drawn) => {
+        const text = drawn.map(([character, count]) => character.repeat(count)).join("");
         expect(normalize(text).text).toBe(text.normalize("NFC"));
       }),
+      {
+        numRuns: 1000,
+        examples: [
+          [
+            [
+              ["\u0300", 14],
+              ["\u{1112e}", 1],
+              ["\u0300", 17],
+            ],
+          ],
+        ],
+      },
     );
   });
 
