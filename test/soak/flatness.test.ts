@@ -41,6 +41,7 @@ describe("growth", () => {
 describe("the table of a soak", () => {
   const figures = {
     heapUsed: 20 * 1024 * 1024,
+    heapTotal: 32 * 1024 * 1024,
     external: 0,
     rss: 0,
     timers: 5,
@@ -57,8 +58,8 @@ describe("the table of a soak", () => {
     ]);
 
     expect(flatnessTable(samplesById).split("\n").slice(2)).toEqual([
-      "| frontend | 20.0 → 20.0 (+0.0) | 0.0 → 0.0 (+0.0) | 0.0 → 0.0 (+0.0) | 5 → 5 (+0) | 7 → 7 (+0) | 22 → 22 (+0) |",
-      "| worker | 20.0 → 20.0 (+0.0) | 0.0 → 0.0 (+0.0) | 0.0 → 0.0 (+0.0) | 15 → 35 (+20) **grows** | 7 → 7 (+0) | 22 → 22 (+0) |",
+      "| frontend | 20.0 → 20.0 (+0.0) | 32.0 → 32.0 (+0.0) | 0.0 → 0.0 (+0.0) | 0.0 → 0.0 (+0.0) | 5 → 5 (+0) | 7 → 7 (+0) | 22 → 22 (+0) |",
+      "| worker | 20.0 → 20.0 (+0.0) | 32.0 → 32.0 (+0.0) | 0.0 → 0.0 (+0.0) | 0.0 → 0.0 (+0.0) | 15 → 35 (+20) **grows** | 7 → 7 (+0) | 22 → 22 (+0) |",
     ]);
     expect(isAllFlat(samplesById)).toBe(false);
     expect(isAllFlat(new Map([["frontend", flat]]))).toBe(true);

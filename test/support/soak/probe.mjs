@@ -31,6 +31,6 @@ server.listen(join(folder, `${process.pid}.sock`));
 server.unref();
 
 function held() {
-  const { heapUsed, external, rss } = process.memoryUsage();
-  return { heapUsed, external, rss, timers: queryObjects(Timer, { format: "count" }) };
+  const { heapUsed, heapTotal, external, rss } = process.memoryUsage();
+  return { heapUsed, heapTotal, external, rss, timers: queryObjects(Timer, { format: "count" }) };
 }

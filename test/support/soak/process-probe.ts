@@ -8,6 +8,8 @@ import { fileURLToPath, pathToFileURL } from "node:url";
 export interface HeldByProcess {
   /** JavaScript objects. */
   readonly heapUsed: number;
+  /** What the engine keeps for them: room for young ones too, up to 48 MB, which it gives back late or never. */
+  readonly heapTotal: number;
   /** Memory of buffers. */
   readonly external: number;
   readonly rss: number;

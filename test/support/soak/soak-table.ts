@@ -8,6 +8,7 @@ const mebibyte = 1024 * 1024;
  */
 export const soakBounds: readonly Bound[] = [
   { figure: "heapUsed", most: 2 * mebibyte, share: 0.04 },
+  { figure: "heapTotal", most: 16 * mebibyte },
   { figure: "external", most: mebibyte, share: 0.04 },
   { figure: "rss", most: 16 * mebibyte },
   { figure: "timers", most: 1 },
@@ -31,14 +32,14 @@ export function flatnessTable(samplesById: SamplesById): string {
     return `| ${id} | ${cells.join(" | ")} |`;
   });
   return [
-    "| actor | heap, MB | buffers, MB | RSS, MB | timers | subscriptions | descriptors |",
-    "|---|---|---|---|---|---|---|",
+    "| actor | heap, MB | room for it, MB | buffers, MB | RSS, MB | timers | subscriptions | descriptors |",
+    "|---|---|---|---|---|---|---|---|",
     ...rows,
   ].join("\n");
 }
 
 function cell({ early, figure, grown, isFlat, late }: Growth): string {
-  const isBytes = ["heapUsed", "external", "rss"].includes(figure);
+  const isBytes = ["heapUsed", "heapTotal", "external", "rss"].includes(figure);
   const shown = (value: number) => (isBytes ? (value / mebibyte).toFixed(1) : String(value));
   const slope = `${grown < 0 ? "−" : "+"}${shown(Math.abs(Math.round(grown)))}`;
   return `${shown(early)} → ${shown(late)} (${slope})${isFlat ? "" : " **grows**"}`;
