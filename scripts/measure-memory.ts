@@ -113,7 +113,7 @@ async function bytesInFlight(
   const heldBy = async () => {
     const found = new Map<string, number>();
     for (const id of cluster.admins.keys()) {
-      const { heapUsed, external } = await probe.held(cluster.process(id).pid);
+      const { heapUsed, external } = await probe.memory(cluster.process(id).pid);
       found.set(id, heapUsed + external);
     }
     return found;

@@ -19,18 +19,23 @@ const server = createServer((socket) => {
       socket.end(writeHeapSnapshot(join(folder, `${process.pid}.heapsnapshot`)));
       return;
     }
+    const isHeapOnly = String(asked).startsWith("heap");
     // What a finalizer lets go of needs a turn of the loop and a second collection.
     collect();
     setImmediate(() => {
       collect();
-      socket.end(JSON.stringify(held()));
+      socket.end(JSON.stringify(isHeapOnly ? heap() : held()));
     });
   });
 });
 server.listen(join(folder, `${process.pid}.sock`));
 server.unref();
 
-function held() {
+function heap() {
   const { heapUsed, heapTotal, external, rss } = process.memoryUsage();
-  return { heapUsed, heapTotal, external, rss, timers: queryObjects(Timer, { format: "count" }) };
+  return { heapUsed, heapTotal, external, rss };
+}
+
+function held() {
+  return { ...heap(), timers: queryObjects(Timer, { format: "count" }) };
 }

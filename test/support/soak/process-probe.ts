@@ -4,8 +4,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
 
-/** What one process holds after a garbage collection. Bytes, but for counts. */
-export interface HeldByProcess {
+/** Memory of one process after a garbage collection, bytes. */
+export interface ProcessMemory {
   /** JavaScript objects. */
   readonly heapUsed: number;
   /** What the engine keeps for them: room for young ones too, up to 48 MB, which it gives back late or never. */
@@ -13,6 +13,10 @@ export interface HeldByProcess {
   /** Memory of buffers. */
   readonly external: number;
   readonly rss: number;
+}
+
+/** What one process holds after a garbage collection. */
+export interface HeldByProcess extends ProcessMemory {
   readonly timers: number;
   readonly descriptors: number;
 }
@@ -35,6 +39,11 @@ export class ProcessProbe {
     const answer = await this.#ask(pid, "held");
     const descriptors = readdirSync(`/proc/${pid}/fd`).length;
     return { ...(JSON.parse(answer) as Omit<HeldByProcess, "descriptors">), descriptors };
+  }
+
+  /** The same without the counts, for which a process stands still for about a second: those that watch it would miss it. */
+  async memory(pid: number): Promise<ProcessMemory> {
+    return JSON.parse(await this.#ask(pid, "heap")) as ProcessMemory;
   }
 
   /** Writes a heap snapshot of a process. Resolves with the file. */
