@@ -3,7 +3,7 @@ import { describe, expect, it } from "vitest";
 import { checkOutage } from "../support/simulation/outage-checks.ts";
 import type { SimulationPlan } from "../support/simulation/plan.ts";
 import { planSimulation } from "../support/simulation/plan-simulation.ts";
-import { busGraceMs } from "../support/simulation/sim-cluster.ts";
+import { busGraceMs, routerNoticeMs } from "../support/simulation/sim-cluster.ts";
 
 const startMs = 1_000;
 /** When the bus goes, and when it is back. */
@@ -13,18 +13,23 @@ type Code = ConstructorParameters<typeof ServingError>[0];
 type Checked =
   Parameters<typeof checkOutage>[0]["clients"] extends ReadonlyMap<string, infer C> ? C : never;
 
-function outage(blocks: number): SimulationPlan {
+function outage(blocks: number, forMs: number): SimulationPlan {
   const drawn = planSimulation(1);
   return {
     ...drawn,
     temper: "outage",
     shape: { ...drawn.shape, blocks },
-    faults: [{ atMs: goneMs, kind: "server-stop", forMs: backMs - goneMs }],
+    faults: [{ atMs: goneMs, kind: "server-stop", forMs }],
   };
 }
 
 /** What is said of a request that comes at a time after the start of the trouble, and ends so. */
-function problemsOf(code: Code | null, comesMs: number, endsMs: number, blocks = 512): string[] {
+function problemsOf(
+  code: Code | null,
+  comesMs: number,
+  endsMs: number,
+  { blocks = 512, goneForMs = backMs - goneMs } = {},
+): string[] {
   const summary = {} as Extract<Checked["end"], { kind: "completed" }>["summary"];
   const end: Checked["end"] =
     code === null
@@ -37,7 +42,7 @@ function problemsOf(code: Code | null, comesMs: number, endsMs: number, blocks =
     endedAtMs: startMs + endsMs,
   };
   const problems: string[] = [];
-  const trouble = { plan: outage(blocks), startMs, clients: new Map([["r-0", client]]) };
+  const trouble = { plan: outage(blocks, goneForMs), startMs, clients: new Map([["r-0", client]]) };
   checkOutage(trouble, (problem) => problems.push(problem));
   return problems;
 }
@@ -59,6 +64,15 @@ describe("checks of an outage", () => {
     ]);
   });
 
+  it("an ask that it has cost is missed within a notice once it is back", () => {
+    const goneForMs = busGraceMs - 100;
+    const missedMs = goneMs + goneForMs + routerNoticeMs;
+    expect(problemsOf("bus_unavailable", 0, missedMs + 200, { goneForMs })).toEqual([]);
+    expect(problemsOf("bus_unavailable", 0, missedMs + 400, { goneForMs })).toHaveLength(1);
+    const tooLong = { goneForMs: busGraceMs + 100 };
+    expect(problemsOf("bus_unavailable", 0, missedMs + 200, tooLong)).toHaveLength(1);
+  });
+
   it("who comes two seconds after the bus is back is served, but for want of room", () => {
     expect(problemsOf("not_ready", backMs + 1_900, backMs + 1_950)).toEqual([]);
     expect(problemsOf(null, backMs + 2_000, backMs + 2_500)).toEqual([]);
@@ -66,7 +80,7 @@ describe("checks of an outage", () => {
       expect.stringMatching(/^r-0 is not served 2000 ms after the bus is back: .*not_ready/),
     ]);
     expect(problemsOf("overloaded", backMs + 2_000, backMs + 2_050)).toHaveLength(1);
-    expect(problemsOf("overloaded", backMs + 2_000, backMs + 2_050, 32)).toEqual([]);
+    expect(problemsOf("overloaded", backMs + 2_000, backMs + 2_050, { blocks: 32 })).toEqual([]);
   });
 
   it("in every run somebody comes to each Frontend just then", () => {

@@ -2,7 +2,7 @@ import type { ErrorCode } from "@baton/protocol";
 import { type SimulationPlan, servesAgainMs } from "./plan.ts";
 import { describeEnd, mayFailInCalm } from "./request-end.ts";
 import type { SimClient } from "./sim-client.ts";
-import { busGraceMs } from "./sim-cluster.ts";
+import { busGraceMs, routerNoticeMs } from "./sim-cluster.ts";
 
 /** A sweep of the Frontend's deadlines, and a turn. */
 const sweepMs = 300;
@@ -21,8 +21,8 @@ export interface TroubleReport {
 }
 
 /**
- * Where nothing but the bus was gone, nobody is declared lost, nobody waits for it beyond the limit, and who comes two seconds
- * after it is back is served.
+ * Where nothing but the bus was gone, nobody is declared lost, nobody waits for it beyond the limit, or for the answer that it
+ * has cost beyond what a router is given from its return on, and who comes two seconds after it is back is served.
  */
 export function checkOutage(
   { clients, plan, startMs }: TroubleReport,
@@ -44,7 +44,11 @@ export function checkOutage(
       }
       if (end.error.code !== "bus_unavailable") continue;
       const sinceMs = Math.max(startMs + fault.atMs, submittedAtMs);
-      if (endedAtMs > sinceMs + busGraceMs + sweepMs) {
+      const limitMs = sinceMs + busGraceMs;
+      const backAtMs = startMs + fault.atMs + fault.forMs;
+      // A router whose ask got lost is missed only once the bus is back.
+      const missedAtMs = backAtMs < limitMs ? backAtMs + routerNoticeMs : 0;
+      if (endedAtMs > Math.max(limitMs, missedAtMs) + sweepMs) {
         report(`${requestId} waits ${Math.round(endedAtMs - sinceMs)} ms for the bus`);
       }
     }

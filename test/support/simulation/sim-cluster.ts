@@ -35,6 +35,8 @@ export const requestBoundMs = 20_000;
 const pingsUnansweredMs = 2_500;
 /** How long a Frontend whose bus is gone lets its requests wait. */
 export const busGraceMs = 2_000;
+/** How long a Frontend waits for a router's first word. */
+export const routerNoticeMs = 800;
 
 const log = silentLogger();
 const aggregatorFlags = { "recovery-timeout-ms": 500, "lost-hold-ms": 800 };
@@ -47,7 +49,7 @@ const deadlineFlags = {
   "decode-queued-ms": 2_500,
   "decode-running-ms": 2_500,
   "token-gap-ms": 2_000,
-  "router-notice-ms": 800,
+  "router-notice-ms": routerNoticeMs,
   "bus-grace-ms": busGraceMs,
   "artifact-timeout-ms": 500,
   "frames-timeout-ms": 500,
