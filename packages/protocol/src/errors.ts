@@ -171,7 +171,9 @@ export function fromWireError(wire: unknown): ServingError {
   return new ServingError("internal", { ...details, code: wire[0] }, { message: wire[1] });
 }
 
-function describe(code: ErrorCode, details: ErrorDetails): string {
-  const problem = details.problem;
-  return typeof problem === "string" ? problem : errorRules[code].meaning;
+function describe(code: ErrorCode, { problem, routerId, workerId }: ErrorDetails): string {
+  if (typeof problem === "string") return problem;
+  const { meaning } = errorRules[code];
+  const lost = { worker_lost: workerId, router_lost: routerId }[code as string];
+  return typeof lost === "string" ? `${meaning.slice(0, -1)}: ${lost}.` : meaning;
 }

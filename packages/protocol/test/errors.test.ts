@@ -35,4 +35,13 @@ describe("ServingError", () => {
   it("says the code's own meaning when nothing else is known", () => {
     expect(new ServingError("not_ready").message).toBe(errorRules.not_ready.meaning);
   });
+
+  it.each([
+    ["worker_lost", { workerId: "decode-0" }, "The worker that ran the request is gone: decode-0."],
+    ["router_lost", { routerId: "pr-1" }, `${errorRules.router_lost.meaning.slice(0, -1)}: pr-1.`],
+    ["worker_lost", {}, errorRules.worker_lost.meaning],
+    ["not_ready", { workerId: "decode-0" }, errorRules.not_ready.meaning],
+  ] as const)("names who is lost: %s of %j", (code, details, message) => {
+    expect(new ServingError(code, details).message).toBe(message);
+  });
 });
