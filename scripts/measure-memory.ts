@@ -1,7 +1,6 @@
 // What Baton needs of memory, with the mock engine: `baton up` in one process when it is ready, after requests and after a
 // body that is refused; then what one request in flight costs each actor. Prints two tables; exit code 1 if an aim is missed.
 import { Agent, request } from "node:http";
-import { parseArgs } from "node:util";
 import {
   BatonProcess,
   startCluster,
@@ -9,15 +8,19 @@ import {
   workerSpec,
 } from "../test/support/processes/index.ts";
 import { ProcessProbe, residentBytes } from "../test/support/soak/process-probe.ts";
+import { scriptOptions, wholeNumber } from "./options.ts";
 
-const { values } = parseArgs({
-  options: {
-    requests: { type: "string", default: "40000" },
-    "in-flight": { type: "string", default: "2000" },
+const { values } = scriptOptions(
+  "npx tsx --conditions=@baton/source scripts/measure-memory.ts [OPTIONS]: what Baton needs of memory",
+  {
+    options: {
+      requests: { type: "string", default: "40000" },
+      "in-flight": { type: "string", default: "2000" },
+    },
   },
-});
-const requests = Number(values.requests);
-const inFlight = Number(values["in-flight"]);
+);
+const requests = wholeNumber("--requests", values.requests);
+const inFlight = wholeNumber("--in-flight", values["in-flight"]);
 const mebibyte = 1024 * 1024;
 const atOnce = 64;
 const few = 200;

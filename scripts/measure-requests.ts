@@ -13,20 +13,23 @@ import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
-import { parseArgs } from "node:util";
 import { BatonProcess, descendantsOf, waitUntil } from "../test/support/processes/index.ts";
 import { RawClient, requestOf } from "./measure/raw-client.ts";
+import { scriptOptions, wholeNumber } from "./options.ts";
 
-const { values, positionals } = parseArgs({
-  options: {
-    model: { type: "string" },
-    seconds: { type: "string", default: "15" },
-    rounds: { type: "string", default: "5" },
+const { values, positionals } = scriptOptions(
+  "npx tsx --conditions=@baton/source scripts/measure-requests.ts [OPTIONS] [PART…]",
+  {
+    options: {
+      model: { type: "string" },
+      seconds: { type: "string", default: "15" },
+      rounds: { type: "string", default: "5" },
+    },
+    allowPositionals: true,
   },
-  allowPositionals: true,
-});
-const seconds = Number(values.seconds);
-const rounds = Number(values.rounds);
+);
+const seconds = wholeNumber("--seconds", values.seconds);
+const rounds = wholeNumber("--rounds", values.rounds);
 const modelName = "measured";
 const longTokens = 8192;
 const sharedTokens = 8064;

@@ -1,21 +1,24 @@
-import { parseArgs } from "node:util";
 import { startCluster } from "../test/support/processes/index.ts";
+import { scriptOptions, wholeNumber } from "./options.ts";
 
 // How long a PrefillRouter that was killed needs until it credits every worker with what it holds, over NATS, every actor
 // a process. Prints one line of JSON.
 
-const { values } = parseArgs({
-  options: {
-    blocks: { type: "string", default: "100000" },
-    workers: { type: "string", default: "8" },
-    rounds: { type: "string", default: "5" },
+const { values } = scriptOptions(
+  "npx tsx --conditions=@baton/source scripts/measure-router-restart.ts [OPTIONS]: until a killed router credits all workers again",
+  {
+    options: {
+      blocks: { type: "string", default: "100000" },
+      workers: { type: "string", default: "8" },
+      rounds: { type: "string", default: "5" },
+    },
   },
-});
+);
 const blockSize = 16;
 const promptBlocks = 512;
-const wanted = Number(values.blocks);
-const workers = Number(values.workers);
-const rounds = Number(values.rounds);
+const wanted = wholeNumber("--blocks", values.blocks);
+const workers = wholeNumber("--workers", values.workers);
+const rounds = wholeNumber("--rounds", values.rounds);
 const inFlight = 8;
 const probes = 64;
 

@@ -2,7 +2,7 @@ import { execFileSync } from "node:child_process";
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { parseArgs } from "node:util";
+import { refuseOptions, scriptOptions, wholeNumber } from "./options.ts";
 import { sixHops } from "./speed/six-hops.ts";
 import {
   type MeasuredSystem,
@@ -18,19 +18,22 @@ import { type SystemName, type Workload, workloads } from "./speed/workloads.ts"
 // first, and each system's figures divided by those of the first one in its row. Names of workloads are its arguments; none: all.
 // The load generator and Dynamo's script are those of `../shared/peers`; without --dynamo it is left out.
 
-const { values, positionals } = parseArgs({
-  allowPositionals: true,
-  options: {
-    load: { type: "string", default: "load" },
-    model: { type: "string" },
-    dynamo: { type: "string" },
-    rounds: { type: "string", default: "6" },
-    "router-mode": { type: "string", default: "kv" },
+const { values, positionals } = scriptOptions(
+  "npx tsx --conditions=@baton/source scripts/measure-speed.ts --model FOLDER [OPTIONS] [WORKLOAD…]: Baton beside its peers",
+  {
+    allowPositionals: true,
+    options: {
+      load: { type: "string", default: "load" },
+      model: { type: "string" },
+      dynamo: { type: "string" },
+      rounds: { type: "string", default: "6" },
+      "router-mode": { type: "string", default: "kv" },
+    },
   },
-});
+);
 const { model } = values;
-if (model === undefined) throw new Error("--model FOLDER is needed: what make-model.py writes");
-const rounds = Number(values.rounds);
+if (model === undefined) refuseOptions("--model FOLDER is needed: what make-model.py writes");
+const rounds = wholeNumber("--rounds", values.rounds);
 
 type Row = Readonly<Record<string, number>>;
 

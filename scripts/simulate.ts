@@ -1,7 +1,6 @@
 // `npm run simulate -- --from N --count N [--processes N] [--no-shrink]`: runs whole clusters from seeds, says what broke
 // and the smallest plan that breaks it. `--count 1 [--faults 0,2] [--requests 1,5] [--verbose]`: one seed, or a part of it.
 import { availableParallelism } from "node:os";
-import { parseArgs } from "node:util";
 import { describePlan, repeatCommand } from "../test/support/simulation/describe-plan.ts";
 import type { SimulationPlan } from "../test/support/simulation/plan.ts";
 import { planSimulation } from "../test/support/simulation/plan-simulation.ts";
@@ -11,18 +10,22 @@ import { SeedReport } from "../test/support/simulation/seed-report.ts";
 import { showingMessages } from "../test/support/simulation/show-messages.ts";
 import { keepOnly } from "../test/support/simulation/shrink-plan.ts";
 import { smallestFailure } from "../test/support/simulation/smallest-failure.ts";
+import { scriptOptions, wholeNumber } from "./options.ts";
 
-const { values } = parseArgs({
-  options: {
-    from: { type: "string", default: "1" },
-    count: { type: "string", default: "100" },
-    processes: { type: "string", default: String(availableParallelism()) },
-    faults: { type: "string" },
-    requests: { type: "string" },
-    "no-shrink": { type: "boolean", default: false },
-    verbose: { type: "boolean", default: false },
+const { values } = scriptOptions(
+  "npm run simulate -- [OPTIONS]: whole clusters in virtual time, by seed",
+  {
+    options: {
+      from: { type: "string", default: "1" },
+      count: { type: "string", default: "100" },
+      processes: { type: "string", default: String(availableParallelism()) },
+      faults: { type: "string" },
+      requests: { type: "string" },
+      "no-shrink": { type: "boolean", default: false },
+      verbose: { type: "boolean", default: false },
+    },
   },
-});
+);
 const progressEverySeconds = 30;
 const from = wholeNumber("--from", values.from);
 const count = wholeNumber("--count", values.count);
@@ -78,13 +81,6 @@ async function shrink(plan: SimulationPlan, violations: readonly string[]): Prom
   if (values["no-shrink"]) return;
   const lines = await smallestFailure(plan, violations);
   console.log(["the smallest that is left:", ...lines].join("\n  "));
-}
-
-function wholeNumber(option: string, text: string): number {
-  const number = Number(text);
-  if (text !== "" && Number.isSafeInteger(number) && number >= 0) return number;
-  console.error(`${option}: ${JSON.stringify(text)} is not a whole number`);
-  process.exit(2);
 }
 
 /** `none`, or indices with commas between them; absent: all. */

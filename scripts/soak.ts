@@ -1,20 +1,23 @@
 // `npm run soak -- [--faults N] [--flat N] [--most-minutes N]`: mixed requests against a cluster of processes over a nats-server.
 // First N of them while clients leave and workers are killed: everything that is held must be let go of, and every request
 // must end once. Then N while every actor is asked what it holds. After so many minutes of each nothing more is sent. Prints tables; exit code 1 if something is not as it must be.
-import { parseArgs } from "node:util";
 import { runSoak, type SoakResult } from "../test/support/soak/soak-run.ts";
 import { flatnessTable, isAllFlat } from "../test/support/soak/soak-table.ts";
+import { scriptOptions, wholeNumber } from "./options.ts";
 
-const { values } = parseArgs({
-  options: {
-    faults: { type: "string", default: "10000" },
-    flat: { type: "string", default: "200000" },
-    seed: { type: "string", default: "1" },
-    "in-flight": { type: "string", default: "64" },
-    samples: { type: "string", default: "10" },
-    "most-minutes": { type: "string", default: "60" },
+const { values } = scriptOptions(
+  "npm run soak -- [OPTIONS]: clients leave and workers die; then what every actor holds",
+  {
+    options: {
+      faults: { type: "string", default: "10000" },
+      flat: { type: "string", default: "200000" },
+      seed: { type: "string", default: "1" },
+      "in-flight": { type: "string", default: "64" },
+      samples: { type: "string", default: "10" },
+      "most-minutes": { type: "string", default: "60" },
+    },
   },
-});
+);
 const faults = wholeNumber("--faults", values.faults);
 const flat = wholeNumber("--flat", values.flat);
 const seed = wholeNumber("--seed", values.seed);
@@ -80,11 +83,4 @@ function showCounts(counts: ReadonlyMap<string, number>, indent = "  "): void {
   for (const [what, times] of [...counts].sort(([, a], [, b]) => b - a)) {
     console.log(`${indent}${what}: ${times}`);
   }
-}
-
-function wholeNumber(option: string, text: string): number {
-  const number = Number(text);
-  if (Number.isSafeInteger(number) && number >= 0) return number;
-  console.error(`${option}: ${JSON.stringify(text)} is not a whole number`);
-  process.exit(2);
 }
