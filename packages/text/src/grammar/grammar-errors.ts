@@ -15,3 +15,10 @@ export function unsupportedGrammar(what: string): ServingError {
     problem: `${what} is not supported in a JSON schema`,
   });
 }
+
+/** The same error, with the place in the schema, a JSON pointer that begins with `#`. */
+export function placedGrammar(error: ServingError, place: string): ServingError {
+  const { problem } = error.details;
+  const details = { ...error.details, problem: `${problem}, at ${place}` };
+  return new ServingError(error.code, details, { cause: error.cause });
+}

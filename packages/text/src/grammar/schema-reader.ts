@@ -1,5 +1,6 @@
+import { ServingError } from "@baton/protocol";
 import { areDisjoint } from "./disjoint-shapes.ts";
-import { invalidGrammar, unsupportedGrammar } from "./grammar-errors.ts";
+import { invalidGrammar, placedGrammar, unsupportedGrammar } from "./grammar-errors.ts";
 import type { ReadingEffort } from "./reading-effort.ts";
 import {
   numberBounds,
@@ -58,6 +59,8 @@ export class SchemaReader {
   readonly #indices = new Map<string, number>();
   /** What was read as options of which just one may fit. */
   readonly #exclusive: (readonly ValueShape[])[] = [];
+  /** The error that says where it stands. */
+  #placedError: ServingError | null = null;
 
   constructor(document: unknown, effort: ReadingEffort) {
     this.#document = document;
@@ -69,7 +72,8 @@ export class SchemaReader {
     const definitions: ValueShape[] = [];
     // Reading one may ask for more.
     for (let index = 0; index < this.#pointers.length; index++) {
-      definitions.push(this.shapeOf(this.#find(this.pointerOf(index))));
+      const pointer = this.pointerOf(index);
+      definitions.push(this.shapeOf(this.#find(pointer), pointer));
     }
     const circular = findSelfReference(definitions);
     if (circular !== undefined) {
@@ -86,7 +90,20 @@ export class SchemaReader {
     return this.#pointers[index] ?? "#";
   }
 
-  shapeOf(schema: unknown): ValueShape {
+  /** Reads what stands at a place. */
+  shapeOf(schema: unknown, place: string): ValueShape {
+    try {
+      return this.#shapeOf(schema, place);
+    } catch (error) {
+      if (!(error instanceof ServingError) || error === this.#placedError || place === "#") {
+        throw error;
+      }
+      this.#placedError = placedGrammar(error, place);
+      throw this.#placedError;
+    }
+  }
+
+  #shapeOf(schema: unknown, place: string): ValueShape {
     if (schema === true) return { kind: "any" };
     if (schema === false) throw invalidGrammar("a part of the schema allows nothing");
     if (!isObject(schema)) throw invalidGrammar("a part of the schema is no object");
@@ -95,19 +112,23 @@ export class SchemaReader {
     if (narrowing.has("const")) return literals([schema.const], schema, narrowing, "const");
     if (narrowing.has("enum")) return literals(listOf(schema, "enum"), schema, narrowing, "enum");
     for (const keyword of ["anyOf", "oneOf", "allOf"] as const) {
-      if (narrowing.has(keyword)) return this.#combination(schema, narrowing, keyword);
+      if (narrowing.has(keyword)) return this.#combination(schema, narrowing, keyword, place);
     }
-    const [first, ...others] = typesOf(schema, narrowing).map((type) => this.#typed(type, schema));
+    const [first, ...others] = typesOf(schema, narrowing).map((type) =>
+      this.#typed(type, schema, place),
+    );
     if (first === undefined) return { kind: "any" };
     return others.length === 0 ? first : { kind: "choice", options: [first, ...others] };
   }
 
-  #typed(type: Type, schema: SchemaObject): ValueShape {
+  #typed(type: Type, schema: SchemaObject, place: string): ValueShape {
+    const readInner = (inner: unknown, ...path: readonly (string | number)[]) =>
+      this.shapeOf(inner, [place, ...path.map(encodePart)].join("/"));
     switch (type) {
       case "object":
-        return readObject(schema, (inner) => this.shapeOf(inner));
+        return readObject(schema, readInner);
       case "array":
-        return readArray(schema, (inner) => this.shapeOf(inner));
+        return readArray(schema, readInner);
       case "string":
         return readString(schema);
       case "number":
@@ -131,9 +152,12 @@ export class SchemaReader {
     schema: SchemaObject,
     narrowing: ReadonlySet<string>,
     keyword: "anyOf" | "oneOf" | "allOf",
+    place: string,
   ): ValueShape {
     standsAlone(narrowing, keyword);
-    const options = listOf(schema, keyword).map((option) => this.shapeOf(option));
+    const options = listOf(schema, keyword).map((option, index) =>
+      this.shapeOf(option, `${place}/${keyword}/${index}`),
+    );
     const [first, second] = options;
     if (first === undefined) throw invalidGrammar(`${keyword} is empty`);
     if (second === undefined) return first;
@@ -173,6 +197,10 @@ function decodePart(part: string): string {
   } catch (error) {
     throw invalidGrammar("a $ref is no pointer", error);
   }
+}
+
+function encodePart(part: string | number): string {
+  return String(part).replaceAll("~", "~0").replaceAll("/", "~1");
 }
 
 function isObject(value: unknown): value is SchemaObject {

@@ -11,7 +11,8 @@ import {
 } from "./value-shape.ts";
 
 /** Reads a schema inside of another one. */
-type ReadInner = (schema: unknown) => ValueShape;
+/** Reads a schema inside another one, at a path from there. */
+type ReadInner = (schema: unknown, ...path: readonly (string | number)[]) => ValueShape;
 
 /** Lengths beyond this are refused: what counts them grows with them. */
 const maxBound = 2_000;
@@ -71,13 +72,15 @@ export function readArray(schema: SchemaObject, readInner: ReadInner): ArrayShap
   const isTuple = Array.isArray(schema.items);
   const listed = isTuple ? schema.items : (schema.prefixItems ?? []);
   if (!Array.isArray(listed)) throw invalidGrammar("prefixItems is no list");
-  const prefix = listed.slice(0, maxItems ?? listed.length).map(readInner);
+  const prefix = listed
+    .slice(0, maxItems ?? listed.length)
+    .map((inner, index) => readInner(inner, isTuple ? "items" : "prefixItems", index));
   const others = isTuple ? true : (schema.items ?? true);
   const minRest = Math.max(0, minItems - prefix.length);
   const isClosed = others === false || endsWithPrefix(schema);
   const maxRest = isClosed ? 0 : maxItems === null ? null : maxItems - prefix.length;
   if (maxRest !== null && minRest > maxRest) throw invalidGrammar("minItems asks for too many");
-  const rest: ValueShape = maxRest === 0 ? { kind: "any" } : readInner(others);
+  const rest: ValueShape = maxRest === 0 ? { kind: "any" } : readInner(others, "items");
   return { kind: "array", prefix, rest, minRest, maxRest };
 }
 
@@ -96,15 +99,19 @@ export function readObject(schema: SchemaObject, readInner: ReadInner): ObjectSh
     const isRequired = required.has(name);
     // What may not be there is left out.
     if (value === false && !isRequired) continue;
-    properties.push({ name, value: readInner(value), isRequired });
+    properties.push({ name, value: readInner(value, "properties", name), isRequired });
   }
   for (const name of required) {
     if (Object.hasOwn(listed, name)) continue;
-    properties.push({ name, value: readInner(others), isRequired: true });
+    properties.push({ name, value: readInner(others, "additionalProperties"), isRequired: true });
   }
   const isOpen =
     properties.length === 0 && others !== false && schema.unevaluatedProperties !== false;
-  return { kind: "object", properties, others: isOpen ? readInner(others) : null };
+  return {
+    kind: "object",
+    properties,
+    others: isOpen ? readInner(others, "additionalProperties") : null,
+  };
 }
 
 function mapOf(schema: SchemaObject, keyword: string): SchemaObject {

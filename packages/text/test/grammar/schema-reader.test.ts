@@ -131,4 +131,28 @@ describe("SchemaReader", () => {
       }),
     );
   });
+
+  it.each([
+    ["#/properties/a~1b~0c", { properties: { "a/b~c": { pattern: "x" } } }],
+    ["#/properties/a/items", { properties: { a: { items: { pattern: "x" } } } }],
+    ["#/prefixItems/1", { prefixItems: [true, { pattern: "x" }] }],
+    ["#/items/0", { items: [{ pattern: "x" }] }],
+    ["#/anyOf/1", { anyOf: [true, { pattern: "x" }] }],
+    ["#/additionalProperties", { additionalProperties: { pattern: "x" } }],
+    [
+      "#/$defs/a/properties/b",
+      { $ref: "#/$defs/a", $defs: { a: { properties: { b: { pattern: "x" } } } } },
+    ],
+    ["#/properties/a", { properties: { a: { type: "text" } } }],
+  ])("says that a fault is at %s", (place, schema) => {
+    expect(() => shapeOf(schema)).toThrowError(
+      new RegExp(`^[^#]*, at ${place.replace("$", "\\$")}$`),
+    );
+  });
+
+  it("says of a fault at the root just what it is", () => {
+    expect(() => shapeOf({ pattern: "x" })).toThrowError(
+      /^pattern is not supported in a JSON schema$/,
+    );
+  });
 });
