@@ -4,7 +4,8 @@ const mebibyte = 1024 * 1024;
 
 /**
  * How much an actor may hold more at the end than after the first third. What a garbage collection leaves moves by some
- * hundred kilobytes, with what the engine has compiled; RSS by what the allocator keeps.
+ * hundred kilobytes, with what the engine has compiled; RSS by what the allocator keeps; descriptors of workers by the connections
+ * for pulls that are kept for half a minute, as many as came at once.
  */
 export const soakBounds: readonly Bound[] = [
   { figure: "heapUsed", most: 2 * mebibyte, share: 0.04 },
@@ -13,7 +14,7 @@ export const soakBounds: readonly Bound[] = [
   { figure: "rss", most: 16 * mebibyte },
   { figure: "timers", most: 1 },
   { figure: "subscriptions", most: 0 },
-  { figure: "descriptors", most: 1 },
+  { figure: "descriptors", most: 1, share: 0.1 },
 ];
 
 type SamplesById = ReadonlyMap<string, readonly Sample[]>;
