@@ -24,6 +24,9 @@ export function register(state: DiscoveryState, message: BusMessage): void {
     epoch: context.generation,
     conflicts: outcome.kind === "refused" ? [...outcome.conflicts] : [],
     why: outcome.kind === "accepted" ? null : outcome.why,
+    ...(outcome.kind === "rejected" && outcome.lostGeneration !== undefined
+      ? { lostGeneration: outcome.lostGeneration }
+      : {}),
   };
   message.respond(RegistrationReply.encode(reply));
 }

@@ -62,7 +62,7 @@ const lostAskMs = 1_000;
 const lostAnswerMs = 100;
 /** A server that takes longer than this to answer stood still, and so may all that passes through it. */
 const stalledBusMs = 300;
-/** How long a lost peer is remembered, so that an older generation of it is not taken for a new one. */
+/** How long a lost peer is remembered: that it has said goodbye, and that it was lost. */
 const forgetAfterMs = 120_000;
 
 interface Watched {
@@ -210,16 +210,20 @@ export class PeerWatch {
     }
   }
 
+  /**
+   * Of two starts with one id the later counts, while it lives. An earlier one that is heard after its loss was started
+   * with a clock that had been set back, or has run beside it.
+   */
   #onBeat(role: ActorRole, payload: Uint8Array): void {
     const heartbeat = ActorHeartbeat.decode(payload);
     const id = heartbeat.id as ActorId;
     const watched = this.#watched.get(id);
     if (watched === undefined) {
       if (heartbeat.state !== "stopped") this.#add(role, id, heartbeat);
-    } else if (heartbeat.generation > watched.heartbeat.generation) {
-      this.#replace(watched, heartbeat);
     } else if (heartbeat.generation === watched.heartbeat.generation) {
       this.#renew(watched, heartbeat);
+    } else if (heartbeat.generation > watched.heartbeat.generation || watched.isLost) {
+      this.#replace(watched, heartbeat);
     }
   }
 

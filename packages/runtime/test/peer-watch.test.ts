@@ -7,6 +7,7 @@ import { silentLogger } from "../src/logger.ts";
 import { noMetrics } from "../src/no-metrics.ts";
 import { PeerWatch } from "../src/peer-watch.ts";
 import { ProcessClock } from "../src/process-clock.ts";
+import type { RunningActor } from "../src/running-actor.ts";
 import { SeededRandom } from "../src/seeded-random.ts";
 import { startActor } from "../src/start-actor.ts";
 import { VirtualClock } from "../src/virtual-clock.ts";
@@ -233,6 +234,25 @@ describe("PeerWatch", () => {
     expect(told[0]).toBe("w-1 lost replaced");
     expect(told.filter((line) => line.includes("lost"))).toHaveLength(1);
     expect(watch.isAlive("w-1", second.generation)).toBe(true);
+  });
+
+  it.each([
+    ["is killed", (later: RunningActor) => later.kill(), "silent"],
+    ["says goodbye", (later: RunningActor) => later.stop(), "stopped"],
+  ])("hears an earlier start again once the later one %s", async (_what, end, why) => {
+    const { clock, told, start, watch } = world();
+    const first = start("w-1");
+    await clock.advanceBy(1_000);
+    const second = start("w-1");
+    await clock.advanceBy(1_000);
+    told.length = 0;
+
+    const ended = end(second);
+    await clock.advanceBy(3_000);
+    await ended;
+
+    expect(told).toEqual([`w-1 lost ${why}`, "w-1 ready"]);
+    expect(watch.isAlive("w-1", first.generation)).toBe(true);
   });
 
   it("declares nobody lost while its own bus is gone nor within two leases after", async () => {

@@ -27,6 +27,7 @@ import {
   handlePrefill,
   handleRelease,
 } from "./handlers.ts";
+import { goOnAfter } from "./later-start.ts";
 import { type WorkerEvent, workerMachine } from "./machine.ts";
 import { type MoverFactory, tcpMover } from "./mover.ts";
 import { Registrar } from "./registrar.ts";
@@ -168,6 +169,7 @@ class Worker implements ActorInstance {
       listener: {
         onAccepted: () => this.#send({ type: "registration.accepted" }),
         onRefused: (why) => this.#send({ type: "registration.refused", why }),
+        onOutlived: (generation) => this.#send({ type: "registration.outlived", generation }),
         onFailed: () => this.#send({ type: "registration.failed" }),
         onOutdated: () => this.#send({ type: "registration.outdated" }),
       },
@@ -194,6 +196,7 @@ class Worker implements ActorInstance {
           setSynced(false, why);
           state.load.changed();
         },
+        goOnAfter: (_, { generation }) => goOnAfter(state, generation),
         loseEngine: (_, { error }) => {
           state.intake = "engine-lost";
           setSynced(false, `the engine is lost: ${error.message}`);

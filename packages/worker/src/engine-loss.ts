@@ -9,8 +9,12 @@ import type { WorkerState } from "./state.ts";
 export function loseEngine(state: WorkerState, error: ServingError): void {
   state.engineError = error;
   for (const record of state.requests.all()) failRequest(state, record, error);
+  startGeneration(state, state.generation + 1);
+}
+
+/** Nothing of what was staged or announced counts any more: what comes next is another generation. */
+export function startGeneration(state: WorkerState, generation: number): void {
   state.ledger.releaseAll();
-  const generation = state.generation + 1;
   state.kvEvents.restart(generation, state.card.dpSize);
   state.frames.restart(generation);
   state.generation = generation;

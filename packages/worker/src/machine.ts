@@ -16,6 +16,8 @@ export type WorkerEvent =
   | { readonly type: "engine.restored" }
   | { readonly type: "registration.accepted" }
   | { readonly type: "registration.refused"; readonly why: string }
+  /** A later start of this worker was listed, and is lost. */
+  | { readonly type: "registration.outlived"; readonly generation: number }
   | { readonly type: "registration.failed" }
   /** Discovery has another epoch, or its catalog does not list this worker. */
   | { readonly type: "registration.outdated" }
@@ -26,6 +28,18 @@ interface WorkerContext {
   /** In 0…1, spreads the retries of many workers. */
   readonly spread: number;
 }
+
+/** Asks again, as another generation. */
+const goesOn = {
+  target: "#worker.registering",
+  reenter: true,
+  actions: {
+    type: "goOnAfter",
+    params: ({ event }: { readonly event: { readonly generation: number } }) => ({
+      generation: event.generation,
+    }),
+  },
+} as const;
 
 /**
  * A worker's membership. `registering`: not listed yet; `serving` goes on through renewals, so that workers outlive
@@ -45,6 +59,7 @@ export const workerMachine = setup({
     showWaiting: () => {},
     loseEngine: (_, _params: { readonly error: ServingError }) => {},
     restoreEngine: () => {},
+    goOnAfter: (_, _params: { readonly generation: number }) => {},
     leave: () => {},
     countFailure: assign({ failures: ({ context }) => context.failures + 1 }),
     forgetFailures: assign({ failures: 0 }),
@@ -72,6 +87,7 @@ export const workerMachine = setup({
       entry: "showWaiting",
       initial: "asking",
       on: {
+        "registration.outlived": goesOn,
         "registration.accepted": { target: "serving", actions: "forgetFailures" },
         "registration.refused": {
           target: "refused",
@@ -93,6 +109,7 @@ export const workerMachine = setup({
       entry: "open",
       initial: "listed",
       on: {
+        "registration.outlived": goesOn,
         "registration.refused": {
           target: "refused",
           actions: [
@@ -116,7 +133,10 @@ export const workerMachine = setup({
     },
     refused: {
       initial: "resting",
-      on: { "registration.accepted": { target: "serving", actions: "forgetFailures" } },
+      on: {
+        "registration.outlived": goesOn,
+        "registration.accepted": { target: "serving", actions: "forgetFailures" },
+      },
       states: {
         resting: { after: { refusedRetry: "asking" }, on: { "registration.outdated": "asking" } },
         asking: {

@@ -15,6 +15,8 @@ const askTimeoutMs = 2_000;
 export interface RegistrarListener {
   onAccepted(): void;
   onRefused(why: string): void;
+  /** A later start of this worker was listed, and is lost. */
+  onOutlived(generation: number): void;
   onFailed(): void;
   /** Discovery has forgotten this worker, or is a new one. */
   onOutdated(): void;
@@ -99,7 +101,12 @@ export class Registrar {
       return;
     }
     log.warn({ conflicts: reply.conflicts, why: reply.why }, "registration refused");
-    this.#deps.listener.onRefused(reply.why ?? fieldsOf(reply));
+    const { lostGeneration } = reply;
+    if (lostGeneration !== undefined && lostGeneration > this.#deps.registration().generation) {
+      this.#deps.listener.onOutlived(lostGeneration);
+    } else {
+      this.#deps.listener.onRefused(reply.why ?? fieldsOf(reply));
+    }
   }
 
   #onCatalog(message: BusMessage): void {

@@ -11,6 +11,7 @@ const events: readonly WorkerEvent[] = [
   { type: "engine.restored" },
   { type: "registration.accepted" },
   { type: "registration.refused", why: "because" },
+  { type: "registration.outlived", generation: 7 },
   { type: "registration.failed" },
   { type: "registration.outdated" },
   { type: "drain.requested" },

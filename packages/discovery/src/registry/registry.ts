@@ -18,8 +18,8 @@ export interface RegistryOptions extends OwnershipRules {
 export type RegisterOutcome =
   | { readonly kind: "accepted" }
   | { readonly kind: "refused"; readonly conflicts: readonly CardConflict[]; readonly why: string }
-  /** Not listed at all: an older start, another namespace, no room. */
-  | { readonly kind: "rejected"; readonly why: string };
+  /** Not listed at all: an older start, another namespace, no room. `lostGeneration`: the later start, if it is lost. */
+  | { readonly kind: "rejected"; readonly why: string; readonly lostGeneration?: number };
 
 /** Counts that only go up. */
 export interface RegistryCounts {
@@ -68,8 +68,8 @@ export class Registry {
   /** Lists a worker, or says why not. The same registration again changes nothing but the time of asking. */
   register(registration: WorkerRegistration, nowMs: number): RegisterOutcome {
     const known = this.#entries.get(registration.id);
-    const reason = this.#reject(registration, known);
-    if (reason !== undefined) return { kind: "rejected", why: reason };
+    const rejection = this.#reject(registration, known);
+    if (rejection !== undefined) return rejection;
     const entry = this.#enter(registration, known, nowMs);
     const conflicts = this.#conflictsOf(entry, nowMs);
     if (conflicts.length === 0) {
@@ -142,15 +142,23 @@ export class Registry {
     return entry?.registration.generation === generation ? entry : undefined;
   }
 
-  #reject(registration: WorkerRegistration, known: RegistryEntry | undefined): string | undefined {
+  #reject(
+    registration: WorkerRegistration,
+    known: RegistryEntry | undefined,
+  ): Extract<RegisterOutcome, { kind: "rejected" }> | undefined {
     const { namespace, maxWorkers } = this.#options;
-    if (registration.namespace !== namespace) return `this is namespace ${namespace}`;
+    const rejected = (why: string) => ({ kind: "rejected", why }) as const;
+    if (registration.namespace !== namespace) return rejected(`this is namespace ${namespace}`);
     if (known !== undefined) {
-      const isOlder = registration.generation < known.registration.generation;
-      return isOlder ? "a later start of this worker is registered" : undefined;
+      const { generation } = known.registration;
+      if (registration.generation >= generation) return undefined;
+      // Whoever asks lives. Its clock was set back, or the two have run beside each other.
+      return known.state === "lost"
+        ? { ...rejected("a later start of this worker is lost"), lostGeneration: generation }
+        : rejected("a later start of this worker is registered");
     }
     if (this.#entries.size < maxWorkers || this.#forgetOldestLost()) return undefined;
-    return `${maxWorkers} workers are registered, which is the limit`;
+    return rejected(`${maxWorkers} workers are registered, which is the limit`);
   }
 
   #enter(

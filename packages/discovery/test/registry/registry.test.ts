@@ -87,6 +87,25 @@ describe("Registry: leases", () => {
     expect(registry.has("p1", 6)).toBe(true);
   });
 
+  it("names a later start that is lost to an earlier one that asks, and lists that as a still later one", () => {
+    const registry = registryWith();
+    registry.register(registrationWith("p1", {}, { generation: 6 }), 0);
+    const whileItLives = registry.register(registrationWith("p1", {}, { generation: 5 }), 1);
+    registry.lose("p1", 6, false, 2);
+
+    const afterIts = registry.register(registrationWith("p1", {}, { generation: 5 }), 3);
+    const goesOn = registry.register(registrationWith("p1", {}, { generation: 7 }), 4);
+
+    expect(whileItLives).toEqual({
+      kind: "rejected",
+      why: "a later start of this worker is registered",
+    });
+    expect(afterIts).toMatchObject({ kind: "rejected", lostGeneration: 6 });
+    expect(goesOn.kind).toBe("accepted");
+    expect(registry.has("p1", 7)).toBe(true);
+    expect(statesOf(registry)).toEqual({ p1: "live" });
+  });
+
   it("shows a worker that leaves as draining, and drops it when it is gone", () => {
     const registry = registryWith();
     registry.register(registrationWith("p1"), 0);

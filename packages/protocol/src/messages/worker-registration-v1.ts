@@ -104,6 +104,8 @@ const replySchema = z.object({
   conflicts: z.array(z.object({ field: z.string(), serving: z.string(), offered: z.string() })),
   /** One sentence for a log, null if accepted. */
   why: z.string().nullable(),
+  /** A later start of the worker was listed and is lost: who asks is to go on as a generation after it, and to ask again. */
+  lostGeneration: z.number().int().optional(),
 });
 
 /** Discovery's answer to a registration. */
