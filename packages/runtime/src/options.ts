@@ -144,7 +144,8 @@ function convert(kind: OptionKind, value: unknown): unknown {
     case "list":
       return Array.isArray(value) ? value.map(String) : String(value).split(",");
     case "text":
-      return String(value);
+      // To listen on the address "" is to listen on all of them, and no other text may be empty either.
+      return value === "" ? undefined : String(value);
   }
 }
 
@@ -158,7 +159,8 @@ const booleanTexts: ReadonlyMap<string, boolean> = new Map([
 ]);
 
 function wanted(kind: OptionKind): string {
-  return kind === "boolean" ? "true or false" : `a ${kind}`;
+  if (kind === "boolean") return "true or false";
+  return kind === "text" ? "a value" : `a ${kind}`;
 }
 
 function issueText(

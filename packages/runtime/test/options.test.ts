@@ -91,6 +91,18 @@ describe("readOptions", () => {
     expect(() => readOptions(needy, nothing)).toThrow("--nats is needed (or BATON_NATS)");
   });
 
+  it.each([
+    ["with a default", z.string().default("127.0.0.1")],
+    ["without one", z.string().optional()],
+    ["that is read further", z.string().transform((text) => [text])],
+  ])("takes no empty text for an option %s", (_which, field) => {
+    const hosts = defineOptions("", { host: field.describe("Address.") });
+
+    expect(() => readOptions(hosts, { flags: { host: "" }, env: {} })).toThrow(
+      '--host: "" is not a value',
+    );
+  });
+
   it("names every bad option and where it came from", () => {
     const read = (): unknown =>
       readOptions(options, {
