@@ -46,8 +46,13 @@ export class CatalogFollower {
     const { catalog, id, generation, state } = heartbeat;
     if (id === this.#source && (state === "stopped" || generation > this.#epoch)) this.#distrust();
     if (catalog === null || state === "stopped") return false;
-    if (catalog.epoch === this.#epoch) {
+    const held = this.#held;
+    if (catalog.epoch === held?.epoch) {
       this.#source = id;
+      // Nobody is ahead of whoever counts the revisions: that one was made up, and would keep out all that come.
+      if (catalog.revision < held.revision) {
+        this.#held = { ...held, revision: catalog.revision - 1 };
+      }
       this.#trust(nowMs + Math.max(this.#patienceMs, heartbeat.intervalMs * patienceIntervals));
     }
     return this.#isBetter(catalog, nowMs);

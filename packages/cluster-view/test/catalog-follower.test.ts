@@ -44,6 +44,18 @@ describe("CatalogFollower", () => {
     expect(follower.hear({ ...beat(1, 3), catalog: null }, 30)).toBe(false);
   });
 
+  it("asks when a heartbeat is behind, and takes what comes: a revision that Discovery does not know was made up", () => {
+    const follower = new CatalogFollower(beatMs);
+    follower.offer(catalog(1, 5), 0);
+    follower.offer(catalog(1, 1_005), 1);
+    expect(follower.offer(catalog(1, 6), 2)).toBe(false);
+
+    expect(follower.hear(beat(1, 6), 3)).toBe(true);
+    expect(follower.offer(catalog(1, 6), 4)).toBe(true);
+    expect(follower.hear(beat(1, 6), 5)).toBe(false);
+    expect(follower.synced).toBe(true);
+  });
+
   it("stays with the Discovery that it follows while another one speaks too", () => {
     const follower = new CatalogFollower(beatMs);
     follower.offer(catalog(1, 1), 0);
