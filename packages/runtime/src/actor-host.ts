@@ -184,7 +184,10 @@ export class ActorHost implements RunningActor {
 
   #fail(error: unknown): void {
     if (this.#state === "stopped") return;
-    this.#options.log.error({ err: error }, "actor failed");
+    const { code, message } = ServingError.from(error);
+    // Of an option that cannot be used a stack says no more.
+    const why = code === "config_invalid" ? { code, problem: message } : { err: error };
+    this.#options.log.error(why, "actor failed");
     this.#send({ type: "actor.failed", error });
   }
 

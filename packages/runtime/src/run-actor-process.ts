@@ -49,6 +49,8 @@ export interface RunOptions<Config> {
   readonly onFailed?: (failure: ServingError) => void;
 }
 
+/** Exit code for an option that cannot be used, as of one that is refused before the actor starts. */
+const badOptionsCode = 2;
 /** Exit code after a second signal, as shells have it for SIGINT. */
 const interruptedCode = 130;
 /** What the end of an actor may take beyond its drain before the process is ended by force. */
@@ -58,8 +60,8 @@ const fatalEvents = ["uncaughtException", "unhandledRejection"];
 const parentEnds = ["end", "close", "error"];
 
 /**
- * Runs one actor until it ends and resolves with the process's exit code: 0 after a drain, 1 after a failure, 130
- * after a second signal. Writes nothing to stdout. SIGINT, SIGTERM and the end of the parent's pipe start a drain.
+ * Runs one actor until it ends and resolves with the process's exit code: 0 after a drain, 1 after a failure, 2 if that is an
+ * option, 130 after a second signal. Writes nothing to stdout. SIGINT, SIGTERM and the end of the parent's pipe start a drain.
  * Rejects with `config_invalid` before anything has started.
  */
 export async function runActorProcess<Config>(options: RunOptions<Config>): Promise<number> {
@@ -149,5 +151,6 @@ function untilOver<Config>(
 }
 
 function exitCode(failure: ServingError | null): number {
-  return failure === null ? 0 : 1;
+  if (failure === null) return 0;
+  return failure.code === "config_invalid" ? badOptionsCode : 1;
 }

@@ -1,5 +1,7 @@
 import { EventEmitter } from "node:events";
 import { PassThrough } from "node:stream";
+import { ServingError } from "@baton/protocol";
+import { pino } from "pino";
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
 import type { ActorDefinition, ActorInstance } from "../src/actor.ts";
@@ -19,7 +21,11 @@ const common: ProcessOptions = {
   logLevel: "silent",
 };
 
-function run(instance: Partial<ActorInstance> = {}, changes: Partial<ProcessOptions> = {}) {
+function run(
+  instance: Partial<ActorInstance> = {},
+  changes: Partial<ProcessOptions> = {},
+  log = silentLogger(),
+) {
   const definition: ActorDefinition<null> = {
     role: "discovery",
     options: { name: "discovery", schema: z.null(), fields: [] },
@@ -45,7 +51,7 @@ function run(instance: Partial<ActorInstance> = {}, changes: Partial<ProcessOpti
     connect: async (options) => network.connect(options),
     signals,
     parent,
-    log: silentLogger(),
+    log,
     clock,
     onStarted: (actor, admin) => tellStarted([actor, admin]),
   });
@@ -87,6 +93,19 @@ describe("runActorProcess", () => {
     const { code } = run({ start: () => Promise.reject(new Error("no engine")) });
 
     expect(await code).toBe(1);
+  });
+
+  it("ends with 2 when an option turns out to be of no use, and logs it in plain words", async () => {
+    const lines: string[] = [];
+    const log = pino({ base: null }, { write: (line) => void lines.push(line) });
+    const unusable = new ServingError("config_invalid", { problem: "no such folder" });
+
+    const { code } = run({ start: () => Promise.reject(unusable) }, {}, log);
+
+    expect(await code).toBe(2);
+    const line = lines.find((text) => text.includes("actor failed")) ?? "";
+    expect(JSON.parse(line)).toMatchObject({ code: "config_invalid", problem: "no such folder" });
+    expect(line).not.toContain("stack");
   });
 
   it("ends with 1 on an error that nobody caught", async () => {

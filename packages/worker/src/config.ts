@@ -5,6 +5,8 @@ import { z } from "zod";
 import { routerConfigOption } from "./router-config-option.ts";
 
 const count = () => z.number().int().min(1);
+/** As many as a router's index holds of all workers. */
+const mostBlocks = 16_777_216;
 const milliseconds = () => z.number().min(0);
 const domainPattern = /^[^=\s]+=\S+$/;
 /** Places in the topology are taints too, but are given by `--topology`. */
@@ -102,7 +104,7 @@ export const workerOptions = defineOptions("worker", {
     .optional()
     .describe("Most tokens of prompt and output. Default: 131,072 (mock), the model's (llama)."),
   threads: count().optional().describe("Threads of the llama engine. Default 1."),
-  blocks: count().default(16_384).describe("KV blocks of the mock engine."),
+  blocks: count().max(mostBlocks).default(16_384).describe("KV blocks of the mock engine."),
   blockSize: count().default(64).describe("Tokens a block of the mock engine."),
   maxNumSeqs: count()
     .optional()

@@ -46,6 +46,7 @@ describe("a worker's options", () => {
     [{ "kv-transfer-preferred-weight": 2 }, "kv-transfer-preferred-weight"],
     [{ "worker-type": "other" }, "worker-type"],
     [{ blocks: 0 }, "blocks"],
+    [{ blocks: 2 ** 53 - 1 }, "blocks"],
     [{ "transfer-port": 70_000 }, "transfer-port"],
   ])("refuse %j", (flags, name) => {
     expect(() => read(flags)).toThrow(
