@@ -19,6 +19,8 @@ export interface CommandIo {
 /** The real process. */
 export function processIo(): CommandIo {
   endWithReader(process.stdout, (code) => process.exit(code));
+  // A full disk behind it, or a reader that has gone, is no reason to end what runs.
+  process.stderr.on("error", () => undefined);
   return {
     // biome-ignore lint/style/noProcessEnv: the one place where a command reads its environment.
     env: process.env,

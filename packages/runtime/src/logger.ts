@@ -14,9 +14,15 @@ export interface LoggerOptions {
   readonly id?: string;
   /** Gives the lines their time; the machine's own without it. */
   readonly clock?: Clock;
-  /** Where lines go; stderr without it, since stdout belongs to commands. */
+  /** Where lines go; `fd` without it. */
   readonly destination?: DestinationStream;
+  /** Default: stderr, since stdout belongs to commands. */
+  readonly fd?: number;
 }
+
+const standardError = 2;
+/** Lines that wait while nothing can be written, in bytes. Further ones are dropped. */
+const mostWaitingBytes = 1024 * 1024;
 
 const secretNames = [
   "secret",
@@ -44,8 +50,15 @@ export function createLogger(options: LoggerOptions): Logger {
       formatters: { level: (label) => ({ level: label }) },
       ...(clock === undefined ? {} : { timestamp: () => `,"time":${Math.floor(clock.nowMs())}` }),
     },
-    options.destination ?? pino.destination({ fd: 2, sync: true }),
+    options.destination ?? descriptor(options.fd ?? standardError),
   );
+}
+
+/** A full disk under the log ends nobody: what cannot be written waits until there is room. */
+function descriptor(fd: number): DestinationStream {
+  const lines = pino.destination({ fd, sync: true, maxLength: mostWaitingBytes });
+  lines.on("error", () => undefined);
+  return lines;
 }
 
 /** A logger that writes nothing, for tests and tools. */
