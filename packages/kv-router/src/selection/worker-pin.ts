@@ -24,7 +24,6 @@ export type ResolvedPin =
   | { readonly kind: "invalid"; readonly fault: PinFault; readonly text: string };
 
 const unpinned: ResolvedPin = { kind: "unpinned" };
-const pinRequired = invalid("pin_required", "the router mode needs a pinned worker");
 
 /**
  * Resolves a request's pin among the ranks that are known. Without a rank, a worker's only rank is meant; of
@@ -38,7 +37,7 @@ export function resolvePin(
 ): ResolvedPin {
   const { workerId, dpRank } = request.pin ?? {};
   if (workerId === undefined) {
-    if (dpRank === undefined) return needsPin ? pinRequired : unpinned;
+    if (dpRank === undefined) return needsPin ? nobodyNamed(request) : unpinned;
     return invalid("rank_without_worker", `rank ${dpRank} is pinned, but no worker`);
   }
   return resolveWorker(request, workerId, dpRank, candidates);
@@ -64,6 +63,11 @@ function resolveWorker(
   return ranks.some((candidate) => candidate.dpRank === dpRank)
     ? { kind: "pinned", workerId, dpRank }
     : invalid("rank_out_of_range", `worker ${workerId} has no rank ${dpRank}`);
+}
+
+function nobodyNamed({ stage }: SelectionRequest): ResolvedPin {
+  const text = `the router mode does not choose: the request must name its ${stage} worker`;
+  return invalid("pin_required", text);
 }
 
 function invalid(fault: PinFault, text: string): ResolvedPin {

@@ -186,7 +186,7 @@ describe("direct", () => {
     expect(explanation.selection).toEqual({
       kind: "invalid_pin",
       fault: "pin_required",
-      text: "the router mode needs a pinned worker",
+      text: expect.stringMatching(/does not choose.* must name its \w+ worker/),
     });
     expect(explanation.candidates).toMatchObject([{ eligible: false, why: "not_pinned" }]);
   });

@@ -30,6 +30,15 @@ it("is at fault without a pin where one is needed, and only then", () => {
   expect(resolvePin(selectionRequest({ pin }), ranks, true).kind).toBe("pinned");
 });
 
+it.each(["prefill", "decode", "aggregated"] as const)(
+  "says that the %s worker is to be named",
+  (stage) => {
+    expect(resolvePin(selectionRequest({ stage }), ranks, true)).toMatchObject({
+      text: `the router mode does not choose: the request must name its ${stage} worker`,
+    });
+  },
+);
+
 it("takes a named rank", () => {
   const pin = { workerId: worker("two"), dpRank: 5 };
 

@@ -13,11 +13,13 @@ const codes: Readonly<Record<RejectionReason, ErrorCode>> = {
   first_tokens_mismatch: "handoff_refused",
 };
 
+/** What a client is told where the code's own words do not say which limit it met. */
+const clientWords: Partial<Record<RejectionReason, { param?: string; problem: string }>> = {
+  exceeds_pool: { problem: "the prompt needs more KV blocks than the worker has" },
+  too_many_sequences: { param: "n", problem: "n is more choices than the engine runs at once" },
+};
+
 /** The error of a request that the simulated engine can never run. */
 export function rejectionError(reason: RejectionReason): ServingError {
-  const param = reason === "too_many_sequences" ? "n" : undefined;
-  return new ServingError(codes[reason], {
-    reason,
-    ...(param === undefined ? {} : { param }),
-  });
+  return new ServingError(codes[reason], { reason, ...clientWords[reason] });
 }

@@ -15,7 +15,14 @@ describe("rejectionError", () => {
   it("names the client's field when it asks for too many choices", () => {
     expect(rejectionError("too_many_sequences")).toMatchObject({
       code: "unsupported",
-      details: { param: "n" },
+      details: { param: "n", problem: expect.stringContaining("runs at once") },
     });
+  });
+
+  it("tells a prompt that is too long for the blocks from one that is too long for the context", () => {
+    const [blocks, context] = [rejectionError("exceeds_pool"), rejectionError("prompt_too_long")];
+
+    expect(blocks.message).toContain("KV blocks");
+    expect(context.message).not.toBe(blocks.message);
   });
 });
