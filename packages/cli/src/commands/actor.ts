@@ -2,6 +2,7 @@ import type { ActorRole } from "@baton/protocol";
 import { readBothOptions, runActorProcess } from "@baton/runtime";
 import type { CommandIo } from "../command-io.ts";
 import { actorOptions } from "../common-options.ts";
+import { compileEarly } from "../compile-early.ts";
 import { loadDefinition } from "../definitions.ts";
 import { randomOf } from "../random-of.ts";
 
@@ -23,6 +24,8 @@ export async function runActorCommand(
     common: { ...common, id },
     clock: io.clock,
     random: randomOf(common.seed)(id),
+    // What only starts an actor is not worth compiling.
+    onStarted: () => compileEarly(),
     onFailed: ({ message }) => io.err(`baton ${role}: ${message}\n`),
   });
 }
