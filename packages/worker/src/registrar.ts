@@ -37,6 +37,8 @@ export class Registrar {
   readonly #subscriptions: BusSubscription[] = [];
   /** The epoch that has accepted or refused this worker. */
   #epoch: number | null = null;
+  /** What the last answer said. */
+  #isRefused = false;
   /** Answers to earlier questions are dropped. */
   #asked = 0;
 
@@ -95,6 +97,7 @@ export class Registrar {
   #take(reply: RegistrationReply): void {
     const { log } = this.#deps.context;
     this.#epoch = reply.epoch;
+    this.#isRefused = !reply.accepted;
     if (reply.accepted) {
       log.info({ epoch: reply.epoch }, "worker registered");
       this.#deps.listener.onAccepted();
@@ -118,6 +121,8 @@ export class Registrar {
       entry !== undefined &&
       entry.registration.generation === generation &&
       entry.state !== "lost" &&
+      // A lost worker that is heard again may be refused without having asked: its set was taken over.
+      (entry.state === "refused") === this.#isRefused &&
       catalog.epoch === this.#epoch;
     if (!isListed) this.#deps.listener.onOutdated();
   }

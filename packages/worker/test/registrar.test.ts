@@ -126,6 +126,7 @@ describe("registration", () => {
   it.each([
     ["does not list it", []],
     ["lists it as lost", [["lost", 0]]],
+    ["lists it as refused, which nobody has told it", [["refused", 0]]],
     ["lists an earlier generation of it", [["live", -1]]],
   ] as const)("is renewed when a catalog %s", async (_what, entries) => {
     const worker = await cluster.startWorker();
@@ -141,6 +142,21 @@ describe("registration", () => {
     );
 
     await cluster.until(() => cluster.discovery.registrations.length === 2);
+  });
+
+  it("that was refused is not tried again for a catalog that says so too, and is for one that lists it", async () => {
+    cluster.discovery.reply = { accepted: false, epoch: 1, conflicts: [], why: "differs" };
+    const worker = await cluster.startWorker({}, { awaitReady: false });
+    await cluster.clock.advanceBy(1_000);
+    const own = workerRegistration({ id: worker.id, generation: worker.generation });
+
+    publishCatalog(1, [catalogWorker(own, { state: "refused" })]);
+    await cluster.clock.advanceBy(1_000);
+    expect(cluster.discovery.registrations).toHaveLength(1);
+
+    publishCatalog(1, [catalogWorker(own)]);
+    await cluster.clock.advanceBy(100);
+    expect(cluster.discovery.registrations).toHaveLength(2);
   });
 
   it("is left alone by a catalog that lists it", async () => {
