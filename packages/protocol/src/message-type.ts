@@ -80,6 +80,13 @@ export class FieldReader {
     return value as S;
   }
 
+  /** One of few texts. */
+  oneOf<S extends string>(index: number, allowed: readonly S[]): S {
+    const value = allowed.find((text) => text === this.#fields[index]);
+    if (value === undefined) throw this.#wrong(index, `one of ${allowed.join(", ")}`);
+    return value;
+  }
+
   number(index: number): number {
     const value = this.#fields[index];
     if (typeof value !== "number") throw this.#wrong(index, "a number");

@@ -1,13 +1,39 @@
 import { describe, expect, it } from "vitest";
 import {
   type AnyMessage,
+  Dispatched,
+  LegFailed,
   LoadReport,
   pack,
+  Queued,
+  RouteDecode,
   ServingError,
   TokenFrame,
   unpack,
 } from "../src/index.ts";
 import { samples } from "./samples.ts";
+
+describe("a message whose word is none of the few that there are", () => {
+  const places: readonly (readonly [AnyMessage, string])[] = [
+    [Queued, "leg"],
+    [Dispatched, "leg"],
+    [LegFailed, "leg"],
+    [RouteDecode, "pool"],
+  ];
+
+  it.each(["", "x", "__proto__", "Prefill", 1, null, ["prefill"]])(
+    "is malformed with %j",
+    (value) => {
+      for (const [type, field] of places) {
+        const index = type.layout?.indexOf(field) ?? -1;
+        expect(index).toBeGreaterThan(0);
+        expect(() => type.decode(withField(type, index, value))).toThrow(
+          expect.objectContaining({ code: "malformed_message" }),
+        );
+      }
+    },
+  );
+});
 
 describe("a message whose counts are none", () => {
   const nonsense = [-1, 1.5, Number.NaN, Number.POSITIVE_INFINITY, 1e308, 2 ** 53, "1", null];

@@ -19,7 +19,9 @@ import {
 import type { RoutingConstraints } from "./routing-rules.ts";
 
 /** Which half of a request a fact speaks of. Aggregated and decode-only work is `decode`. */
-export type Leg = "prefill" | "decode";
+export type Leg = (typeof legs)[number];
+
+const legs = ["prefill", "decode"] as const;
 
 /** A router holds the request in its queue. Router to Frontend, only when it cannot dispatch at once. */
 export interface Queued extends RequestHead {
@@ -36,7 +38,7 @@ export const Queued: MessageType<Queued> = arrayMessage(
   (fact) => [...writeHead(fact), fact.leg, fact.routerId, fact.routerGeneration],
   (fields) => ({
     ...readHead(fields),
-    leg: fields.string<Leg>(at),
+    leg: fields.oneOf(at, legs),
     routerId: fields.string<ActorId>(at + 1),
     routerGeneration: fields.count(at + 2),
   }),
@@ -82,7 +84,7 @@ export const Dispatched: MessageType<Dispatched> = arrayMessage(
   ],
   (fields) => ({
     ...readHead(fields),
-    leg: fields.string<Leg>(at),
+    leg: fields.oneOf(at, legs),
     routerId: fields.string<ActorId>(at + 1),
     workerId: fields.string<WorkerId>(at + 2),
     generation: fields.count(at + 3),
@@ -175,7 +177,7 @@ export const LegFailed: MessageType<LegFailed> = arrayMessage(
   (fact) => [...writeHead(fact), fact.leg, fact.actorId, toWireError(fact.error)],
   (fields) => ({
     ...readHead(fields),
-    leg: fields.string<Leg>(at),
+    leg: fields.oneOf(at, legs),
     actorId: fields.string<ActorId>(at + 1),
     error: fromWireError(fields.array(at + 2)),
   }),

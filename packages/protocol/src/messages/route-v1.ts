@@ -67,7 +67,7 @@ export const RouteDecode: MessageType<RouteDecode> = arrayMessage(
     ...readRoute(fields),
     handoff: fields.optional(at + 7, (reader, index) => reader.bytes(index)),
     overrides: fields.optional(at + 8, (reader, index) => reader.map<DecodeOverrides>(index)),
-    pool: fields.string<"decode" | "aggregated">(at + 9),
+    pool: fields.oneOf(at + 9, ["decode", "aggregated"]),
   }),
 );
 
