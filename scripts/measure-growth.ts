@@ -4,6 +4,12 @@
 import { subjectRow } from "@baton/protocol";
 import type { ObservedMessage } from "@baton/runtime";
 import { GrowingCluster, type GrowthShape } from "../test/support/simulation/growth.ts";
+import { scriptOptions } from "./options.ts";
+
+scriptOptions(
+  "npx tsx --conditions=@baton/source scripts/measure-growth.ts: what a request costs as the cluster grows",
+  {},
+);
 
 const replicas = [1, 4, 16].map((count) => ({ frontends: count, routers: count, workers: 4 }));
 const workers = [1, 4, 16, 64, 128].map((count) => ({ frontends: 2, routers: 2, workers: count }));
