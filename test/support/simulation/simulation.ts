@@ -61,6 +61,8 @@ const getToKnowMs = 600;
 const peacefulRestMs = 800;
 /** A killed worker is seen within this time. */
 const deathSeenMs = 1_000;
+/** A Frontend gives everybody so long to be heard, from its start on. */
+const firstHeardMs = 1_300;
 /** A killed Frontend is seen within this time. */
 const orphanSeenMs = 1_300;
 const leaveBoundMs = 10_000;
@@ -333,11 +335,12 @@ export class Simulation {
   #checkDeathSeen({ end, endedAtMs, frontend, requestId, submittedAtMs }: SimClient): void {
     if (end?.kind !== "failed" || endedAtMs === null || frontend?.phase === "dead") return;
     const boundMs = deathSeenMs + 4 * this.#plan.shape.maxDelayMs;
+    const acquaintedAtMs = (frontend?.actor.generation ?? 0) + firstHeardMs;
     for (const { diedAtMs, id } of this.#cluster.processes) {
       if (diedAtMs === null || diedAtMs < (submittedAtMs ?? 0) || diedAtMs > endedAtMs) continue;
       const last = end.summary?.decodeWorker ?? end.summary?.prefillWorker ?? null;
       const hadIt = last === id || this.#watch.queuedAt(requestId) === id;
-      if (hadIt && endedAtMs - diedAtMs > boundMs) {
+      if (hadIt && endedAtMs > Math.max(diedAtMs + boundMs, acquaintedAtMs)) {
         const afterMs = Math.round(endedAtMs - diedAtMs);
         this.#report(`${requestId} ends ${afterMs} ms after ${id} was killed: ${describeEnd(end)}`);
       }
