@@ -50,7 +50,8 @@ interface Stream {
  */
 export class FramePublisher {
   readonly #deps: FramePublisherDeps;
-  readonly #streams = new Map<ActorId, Stream>();
+  /** One for each life of a Frontend that has work here: all but the latest end soon. */
+  readonly #streams = new Map<ActorId, readonly Stream[]>();
   /** Streams with entries that are not sent yet. */
   #touched: Stream[] = [];
   #generation: number;
@@ -65,7 +66,6 @@ export class FramePublisher {
   /** Adds to the frame of the request's Frontend. */
   add(head: RequestHead, entry: FrameEntry): void {
     const stream = this.#streamOf(head);
-    if (stream === null) return;
     if (stream.entries.isEmpty) this.#touched.push(stream);
     stream.entries.add(entry);
     if (entry.offset === 0 || entry.end !== null) stream.isUrgent = true;
@@ -105,8 +105,8 @@ export class FramePublisher {
 
   /** The kept frames of those asked for, in order. */
   missing(ask: GetFrames): Uint8Array[] {
-    const stream = this.#streams.get(ask.frontendId as ActorId);
-    if (stream === undefined || stream.frontendGeneration !== ask.frontendGeneration) return [];
+    const stream = this.#known(ask.frontendId as ActorId, ask.frontendGeneration);
+    if (stream === undefined) return [];
     const frames: Uint8Array[] = [];
     const last = Math.min(ask.to, stream.sequence - 1);
     for (let s = Math.max(ask.from, stream.sequence - framesKept, 0); s <= last; s++) {
@@ -118,10 +118,10 @@ export class FramePublisher {
 
   /** Drops what is kept for a Frontend's generations up to one. */
   forget(frontendId: ActorId, generation: number): void {
-    const stream = this.#streams.get(frontendId);
-    if (stream !== undefined && stream.frontendGeneration <= generation) {
-      this.#streams.delete(frontendId);
-    }
+    const lives = this.#streams.get(frontendId) ?? [];
+    const left = lives.filter(({ frontendGeneration }) => frontendGeneration > generation);
+    if (left.length > 0) this.#streams.set(frontendId, left);
+    else this.#streams.delete(frontendId);
   }
 
   /** A new generation of this worker counts its frames from 0. */
@@ -131,13 +131,15 @@ export class FramePublisher {
     this.#streams.clear();
   }
 
-  /** Null for an earlier life of a Frontend. */
-  #streamOf(head: RequestHead): Stream | null {
-    const known = this.#streams.get(head.frontendId);
-    if (known !== undefined) {
-      if (known.frontendGeneration === head.frontendGeneration) return known;
-      if (known.frontendGeneration > head.frontendGeneration) return null;
-    }
+  #known(frontendId: ActorId, generation: number): Stream | undefined {
+    const lives = this.#streams.get(frontendId);
+    return lives?.find(({ frontendGeneration }) => frontendGeneration === generation);
+  }
+
+  /** No life's work stands in the way of another's: which one lives is for its heartbeats to say. */
+  #streamOf(head: RequestHead): Stream {
+    const known = this.#known(head.frontendId, head.frontendGeneration);
+    if (known !== undefined) return known;
     const stream: Stream = {
       frontendId: head.frontendId,
       frontendGeneration: head.frontendGeneration,
@@ -148,7 +150,7 @@ export class FramePublisher {
       isUrgent: false,
       sentAtMs: Number.NEGATIVE_INFINITY,
     };
-    this.#streams.set(head.frontendId, stream);
+    this.#streams.set(head.frontendId, [...(this.#streams.get(head.frontendId) ?? []), stream]);
     return stream;
   }
 

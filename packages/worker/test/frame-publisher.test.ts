@@ -128,7 +128,7 @@ describe("FramePublisher", () => {
     expect(sequences(9, 3)).toEqual([]);
   });
 
-  it("counts anew for a later life of a Frontend, and drops what is for an earlier one", () => {
+  it("counts for each life of a Frontend, also beside work for a life that never was", () => {
     const { frames, sent } = create();
     for (const generation of [1, 2, 1]) {
       frames.add(head("fe-1", generation, 1), entry(1, 0));
@@ -138,17 +138,20 @@ describe("FramePublisher", () => {
     expect(sent().map((frame) => [frame.frontendGeneration, frame.sequence])).toEqual([
       [1, 0],
       [2, 0],
+      [1, 1],
     ]);
-    expect(frames.missing(ask(0, 0, 1))).toEqual([]);
-    expect(frames.missing(ask(0, 0, 2))).toHaveLength(1);
+    expect(frames.missing(ask(0, 9, 1))).toHaveLength(2);
+    expect(frames.missing(ask(0, 9, 2))).toHaveLength(1);
+    expect(frames.missing(ask(0, 9, 3))).toEqual([]);
   });
 
   it("forgets a lost Frontend, but not its next life", () => {
     const { frames } = create();
-    frames.add(head("fe-1", 2, 1), entry(1, 0));
+    for (const generation of [1, 2]) frames.add(head("fe-1", generation, 1), entry(1, 0));
     frames.flush();
 
     frames.forget(actorId("fe-1"), 1);
+    expect(frames.missing(ask(0, 0, 1))).toEqual([]);
     expect(frames.missing(ask(0, 0, 2))).toHaveLength(1);
     frames.forget(actorId("fe-1"), 2);
     expect(frames.missing(ask(0, 0, 2))).toEqual([]);
