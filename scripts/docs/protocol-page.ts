@@ -28,7 +28,8 @@ subscribe \`baton.v1.>\`, take the subject apart, and read the message by its la
   actor does not bounce. Nothing hangs: lives are probed under \`baton.probe\`, outside of it, and a lost actor is seen within a second all the same.
 * **Large payloads** are split: see "Chunks".
 * **Generations.** A worker or Frontend that starts again under the same id has a later generation; receivers drop what names another one than they
-  expect.
+  expect. An id is for one actor: of two that run with it the later start counts, and what the earlier one is asked fails (a Frontend's requests
+  with \`bus_unavailable\`) until the later one is gone.
 `;
 
 /** `docs/protocol.md`: subjects, then each message with its layout and types. */
