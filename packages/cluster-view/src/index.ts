@@ -1,3 +1,4 @@
+export { CatalogFollower } from "./catalog-follower.ts";
 export type { ClusterView, ModelView, WorkerView } from "./cluster-view.ts";
 export { type ClusterViewOptions, createClusterView } from "./create-cluster-view.ts";
 export { describeModel } from "./describe-model.ts";

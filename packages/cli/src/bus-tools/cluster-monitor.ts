@@ -1,5 +1,6 @@
+import { CatalogFollower } from "@baton/cluster-view";
 import { ActorHeartbeat, actorRoles, Catalog, type Subjects } from "@baton/protocol";
-import type { Bus, BusListener, Clock } from "@baton/runtime";
+import { type Bus, type BusListener, type Clock, defaultHeartbeatMs } from "@baton/runtime";
 import { type ClusterStatus, statusOf } from "./status.ts";
 
 /** A heartbeat, and when it was heard. */
@@ -21,7 +22,7 @@ export class ClusterMonitor {
   readonly #clock: Clock;
   readonly #heard = new Map<string, Heard>();
   readonly #subscriptions: BusListener[] = [];
-  #catalog: Catalog | null = null;
+  readonly #follower = new CatalogFollower(defaultHeartbeatMs);
   #isAsking = false;
 
   constructor(deps: { readonly bus: Bus; readonly subjects: Subjects; readonly clock: Clock }) {
@@ -64,7 +65,7 @@ export class ClusterMonitor {
   }
 
   status(): ClusterStatus {
-    return statusOf(this.heartbeats(), this.#catalog);
+    return statusOf(this.heartbeats(), this.#follower.held);
   }
 
   #hear(payload: Uint8Array): void {
@@ -72,15 +73,9 @@ export class ClusterMonitor {
     const key = `${heartbeat.role} ${heartbeat.id}`;
     if ((this.#heard.get(key)?.heartbeat.generation ?? 0) > heartbeat.generation) return;
     this.#heard.set(key, { heartbeat, atMs: this.#clock.nowMs() });
-    if (heartbeat.catalog !== null && this.#isBehind(heartbeat.catalog)) this.#ask();
-  }
-
-  #isBehind(said: { readonly epoch: number; readonly revision: number }): boolean {
-    return (
-      this.#catalog === null ||
-      said.epoch > this.#catalog.epoch ||
-      (said.epoch === this.#catalog.epoch && said.revision > this.#catalog.revision)
-    );
+    if (heartbeat.role === "discovery" && this.#follower.hear(heartbeat, this.#clock.nowMs())) {
+      this.#ask();
+    }
   }
 
   #ask(): void {
@@ -97,7 +92,7 @@ export class ClusterMonitor {
   }
 
   #take(catalog: Catalog): void {
-    if (this.#catalog === null || this.#isBehind(catalog)) this.#catalog = catalog;
+    this.#follower.offer(catalog, this.#clock.nowMs());
   }
 }
 
