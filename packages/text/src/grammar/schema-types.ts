@@ -10,8 +10,7 @@ import {
   type ValueShape,
 } from "./value-shape.ts";
 
-/** Reads a schema inside of another one. */
-/** Reads a schema inside another one, at a path from there. */
+/** Reads a schema inside of another one, at a path from there. */
 type ReadInner = (schema: unknown, ...path: readonly (string | number)[]) => ValueShape;
 
 /** Lengths beyond this are refused: what counts them grows with them. */
