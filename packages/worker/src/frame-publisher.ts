@@ -50,7 +50,7 @@ interface Stream {
  */
 export class FramePublisher {
   readonly #deps: FramePublisherDeps;
-  /** One for each life of a Frontend that has work here: all but the latest end soon. */
+  /** One for each life of a Frontend that had work here, until that life, or a later one, is known to be lost. */
   readonly #streams = new Map<ActorId, readonly Stream[]>();
   /** Streams with entries that are not sent yet. */
   #touched: Stream[] = [];
